@@ -1,0 +1,299 @@
+// fairlead/base.h: what every room of the house shares.
+//
+// Results, time, memory, chance, vectors, and mathematics that gives the same bits everywhere.
+// Nothing here does I/O, reads a clock or keeps state of its own.
+//
+// Threads: every function here is pure or touches only what is passed to it.
+#ifndef FAIRLEAD_BASE_H
+#define FAIRLEAD_BASE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// ---------------------------------------------------------------- building blocks of declarations
+
+#if defined(_WIN32) && defined(FL_SHARED) && defined(FL_BUILDING)
+#define FL_EXPORT __declspec(dllexport)
+#elif defined(_WIN32) && defined(FL_SHARED)
+#define FL_EXPORT __declspec(dllimport)
+#elif defined(__GNUC__)
+#define FL_EXPORT __attribute__((visibility("default")))
+#else
+#define FL_EXPORT
+#endif
+
+#ifdef __cplusplus
+#define FL_API extern "C" FL_EXPORT
+#else
+#define FL_API FL_EXPORT
+#endif
+
+#if defined(__GNUC__)
+#define FL_NODISCARD __attribute__((warn_unused_result))
+#else
+#define FL_NODISCARD
+#endif
+
+// ---------------------------------------------------------------- results
+
+/// X(name, value, what it means and what to do about it)
+#define FL_RESULT_TABLE(X)                                                                         \
+    X(OK, 0, "success")                                                                            \
+    X(NO_MEMORY, -1, "the allocator returned nothing: reserve less or free something")             \
+    X(BAD_VALUE, -2, "a value is not finite or out of its documented range: correct the call")     \
+    X(STALE_ID, -3, "the handle refers to something already removed: drop it")                     \
+    X(WOULD_BLOCK, -4, "a queue or socket is full: try again next tick")                           \
+    X(NOT_FOUND, -5, "nothing is there for that id or time: ask for something that exists")        \
+    X(FULL, -6, "the capacity fixed at creation is used up: create it larger")                     \
+    X(OUT_OF_ORDER, -7, "the time lies before what is already there: pass times in order")
+
+/// What a call that can fail for the world's reasons answers. Zero is success, failures are
+/// negative.
+typedef enum FlResult {
+#define FL_RESULT_ROW(name, value, text) FL_##name = (value),
+    FL_RESULT_TABLE(FL_RESULT_ROW)
+#undef FL_RESULT_ROW
+} FlResult;
+
+/// The code's name without its prefix ("WOULD_BLOCK"); "UNKNOWN" for a number that is none of ours.
+FL_API const char *fl_result_name(FlResult result);
+
+/// One sentence for people: what it means and what to do about it.
+FL_API const char *fl_result_text(FlResult result);
+
+// ---------------------------------------------------------------- assert
+
+/// Called for a broken invariant or a bad argument: prints where, then aborts. Does not return.
+FL_API void fl_assert_failed(const char *expression, const char *file, int line);
+
+/// Our own mistakes. Alive in Debug and RelWithDebInfo; a Release build defines FL_NO_ASSERT.
+#if defined(FL_NO_ASSERT)
+#define FL_ASSERT(expression) ((void)sizeof(expression))
+#else
+#define FL_ASSERT(expression)                                                                      \
+    ((expression) ? (void)0 : fl_assert_failed(#expression, __FILE__, __LINE__))
+#endif
+
+// ---------------------------------------------------------------- time
+
+/// Nanoseconds on a clock that the caller chose. Good for 292 years; differences are spans.
+typedef int64_t FlTime;
+
+#define FL_US(n) ((FlTime)(n)*1000)
+#define FL_MS(n) ((FlTime)(n)*1000000)
+#define FL_SEC(n) ((FlTime)(n)*1000000000)
+
+/// A span that never ends, for settings that are switched off.
+#define FL_FOREVER INT64_MAX
+
+/// Later minus earlier, held at the ends of the range instead of overflowing.
+static inline FlTime fl_span(FlTime later, FlTime earlier)
+{
+    if (earlier < 0 && later > INT64_MAX + earlier) {
+        return INT64_MAX;
+    }
+    if (earlier > 0 && later < INT64_MIN + earlier) {
+        return INT64_MIN;
+    }
+    return later - earlier;
+}
+
+/// time + span, held at the ends of the range instead of overflowing (so now + FL_FOREVER is
+/// never).
+static inline FlTime fl_time_add(FlTime time, FlTime span)
+{
+    if (span > 0 && time > INT64_MAX - span) {
+        return INT64_MAX;
+    }
+    if (span < 0 && time < INT64_MIN - span) {
+        return INT64_MIN;
+    }
+    return time + span;
+}
+
+/// A span in seconds. Exact to the last bit of a double; spans up to 104 days are exact integers
+/// before scaling.
+static inline double fl_span_seconds(FlTime span)
+{
+    return (double)span * 1e-9;
+}
+
+/// Seconds as a span, rounded to the nearest nanosecond, held at the ends of the range; NaN gives
+/// 0.
+FL_API FlTime fl_span_from_seconds(double seconds);
+
+// ---------------------------------------------------------------- memory
+
+/// Where an object gets its memory. Both functions are set, or neither (then: malloc and free).
+typedef struct FlAlloc {
+    void *(*alloc_fn)(void *ctx, size_t size, size_t align); ///< Returns NULL when there is none.
+    void (*free_fn)(void *ctx, void *ptr, size_t size);      ///< Gets the size that was asked for.
+    void *ctx;
+} FlAlloc;
+
+/// `size` zeroed bytes aligned to `align` (a power of two, at most alignof(max_align_t)), or NULL.
+FL_API FL_NODISCARD void *fl_alloc(const FlAlloc *alloc, size_t size, size_t align);
+
+/// Gives back what fl_alloc gave; `size` as it was asked for. NULL is ignored.
+FL_API void fl_free(const FlAlloc *alloc, void *ptr, size_t size);
+
+// ---------------------------------------------------------------- chance
+
+/// A stream of random numbers without hidden state: draw `index` of `stream` under `seed` is always
+/// the same value, whatever else was drawn. Philox 4x32-10 (Salmon et al., 2011).
+typedef struct FlRandom {
+    uint64_t seed;
+    uint64_t stream;
+    uint64_t index; ///< The next draw's number; set it to jump.
+} FlRandom;
+
+/// Draw `index` of `stream` under `seed`: 64 uniform bits.
+FL_API uint64_t fl_random_at(uint64_t seed, uint64_t stream, uint64_t index);
+
+/// The next 64 bits of a stream.
+FL_API uint64_t fl_random_next(FlRandom *random);
+
+/// Uniform in [0, 1), 53 bits.
+FL_API double fl_random_unit(FlRandom *random);
+
+/// Uniform in [low, high).
+FL_API double fl_random_between(FlRandom *random, double low, double high);
+
+/// Uniform in [0, bound) without bias; bound 0 gives 0. May take more than one draw.
+FL_API uint64_t fl_random_below(FlRandom *random, uint64_t bound);
+
+/// Standard normal (mean 0, deviation 1). Takes two draws. Same bits everywhere.
+FL_API double fl_random_normal(FlRandom *random);
+
+// ---------------------------------------------------------------- mathematics, the same bits
+// everywhere
+//
+// libm's sin, cos, log, exp and atan2 differ between systems in the last bit, and one bit is enough
+// for two peers to disagree. These use + - * / sqrt only, which IEEE 754 rounds alike everywhere.
+
+#define FL_PI 3.14159265358979323846
+
+/// sin and cos of x together. Error at most 1 unit in the last place up to |x| = 1e5 (2 up to 1e9);
+/// deterministic for every finite x, but past 1e9 the reduction loses digits. Not finite: both NaN.
+FL_API void fl_sincos(double x, double *sin_out, double *cos_out);
+FL_API double fl_sin(double x);
+FL_API double fl_cos(double x);
+
+/// ln(1 + x) for x > -1 without loss for small x. -1 gives -inf; below, NaN.
+FL_API double fl_log1p(double x);
+
+/// ln(x) for x > 0. Zero gives -inf; negative, NaN.
+FL_API double fl_log(double x);
+
+/// e^x. Overflows to inf above 709.78, underflows to 0 below -745.2.
+FL_API double fl_exp(double x);
+
+/// Angle of (x, y) in (-pi, pi]. Both zero gives 0.
+FL_API double fl_atan2(double y, double x);
+
+/// The same angle in (-pi, pi].
+FL_API double fl_angle_wrap(double angle);
+
+// ---------------------------------------------------------------- vectors
+
+typedef struct FlVec3 {
+    double x, y, z;
+} FlVec3;
+
+static inline FlVec3 fl_vec3(double x, double y, double z)
+{
+    FlVec3 v = {x, y, z};
+    return v;
+}
+
+static inline FlVec3 fl_vec3_add(FlVec3 a, FlVec3 b)
+{
+    return fl_vec3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+
+static inline FlVec3 fl_vec3_sub(FlVec3 a, FlVec3 b)
+{
+    return fl_vec3(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+
+static inline FlVec3 fl_vec3_scale(FlVec3 a, double s)
+{
+    return fl_vec3(a.x * s, a.y * s, a.z * s);
+}
+
+/// a + b * s
+static inline FlVec3 fl_vec3_add_scaled(FlVec3 a, FlVec3 b, double s)
+{
+    return fl_vec3(a.x + b.x * s, a.y + b.y * s, a.z + b.z * s);
+}
+
+static inline double fl_vec3_dot(FlVec3 a, FlVec3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static inline FlVec3 fl_vec3_cross(FlVec3 a, FlVec3 b)
+{
+    return fl_vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+
+static inline double fl_vec3_length(FlVec3 a)
+{
+    return sqrt(fl_vec3_dot(a, a));
+}
+
+static inline double fl_vec3_distance(FlVec3 a, FlVec3 b)
+{
+    return fl_vec3_length(fl_vec3_sub(a, b));
+}
+
+static inline bool fl_vec3_finite(FlVec3 a)
+{
+    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+
+// ---------------------------------------------------------------- rotations
+
+/// A unit quaternion. {1, 0, 0, 0} turns nothing; note that {0} is no rotation.
+typedef struct FlQuat {
+    double w, x, y, z;
+} FlQuat;
+
+static inline FlQuat fl_quat_identity(void)
+{
+    FlQuat q = {1.0, 0.0, 0.0, 0.0};
+    return q;
+}
+
+/// First b, then a.
+FL_API FlQuat fl_quat_multiply(FlQuat a, FlQuat b);
+
+/// The opposite turn (of a unit quaternion).
+FL_API FlQuat fl_quat_conjugate(FlQuat q);
+
+/// Length one again; a quaternion too short to have a direction gives the identity.
+FL_API FlQuat fl_quat_normalise(FlQuat q);
+
+/// A turn about +z, counter-clockwise, in radians.
+FL_API FlQuat fl_quat_from_yaw(double yaw);
+
+/// A turn about `rotation`'s direction by its length in radians.
+FL_API FlQuat fl_quat_from_vector(FlVec3 rotation);
+
+/// Heading of the rotated +x axis in the ground plane, in (-pi, pi].
+FL_API double fl_quat_yaw(FlQuat q);
+
+/// Smallest turn from a to b in [0, pi].
+FL_API double fl_quat_angle(FlQuat a, FlQuat b);
+
+/// v turned by q.
+FL_API FlVec3 fl_quat_rotate(FlQuat q, FlVec3 v);
+
+static inline bool fl_quat_finite(FlQuat q)
+{
+    return isfinite(q.w) && isfinite(q.x) && isfinite(q.y) && isfinite(q.z);
+}
+
+#endif

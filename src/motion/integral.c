@@ -1,0 +1,341 @@
+// The distance between two motions, summed up over time, and its inverse.
+//
+// The interval is cut where a motion changes its formula (a cubic's ends, a horizon). On each
+// stretch both motions are re-based to the stretch's start: a polynomial of degree three at most,
+// or an arc. Straight against straight has a closed form. All else is integrated by Gauss and
+// Kronrod's 7 and 15 points, halving where the two disagree; the integrand is a length, smooth
+// except where the paths touch, and there halving closes in on the corner.
+#include "private.h"
+
+// ---------------------------------------------------------------- one motion on a stretch without
+// breaks
+
+typedef struct Stretch {
+    FlVec3 position, velocity, acceleration, jerk;
+    double turn_rate;
+    bool straight; // no acceleration, jerk or turn
+} Stretch;
+
+static bool is_zero(FlVec3 v)
+{
+    return v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
+}
+
+// The motion from `from` on, up to its next break.
+static Stretch stretch_from(const FlMotion *m, FlTime from)
+{
+    Stretch s = {.position = fl_motion_position(m, from), .velocity = fl_motion_velocity(m, from)};
+    FlTime span = fl_span(from, m->time);
+    bool ended = span >= m->horizon_ns;
+    if (!ended && m->model == FL_MODEL_QUADRATIC) {
+        s.acceleration = m->acceleration;
+    }
+    if (!ended && m->model == FL_MODEL_CUBIC && span >= 0 && span < m->curve_ns) {
+        s.acceleration = fl_vec3_add_scaled(m->acceleration, m->jerk, fl_span_seconds(span));
+        s.jerk = m->jerk;
+    }
+    if (!ended && m->model == FL_MODEL_CIRCULAR) {
+        s.turn_rate = m->turn_rate;
+    }
+    s.straight = is_zero(s.acceleration) && is_zero(s.jerk) && s.turn_rate == 0.0;
+    return s;
+}
+
+// The first time after `t`, and before `limit`, at which the motion changes its formula; else
+// `limit`.
+static FlTime next_break(const FlMotion *m, FlTime t, FlTime limit)
+{
+    FlTime ends[3] = {fl_time_add(m->time, m->horizon_ns), limit, limit};
+    if (m->model == FL_MODEL_CUBIC) {
+        ends[1] = m->time;
+        ends[2] = fl_time_add(m->time, m->curve_ns);
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        if (ends[i] > t && ends[i] < limit) {
+            limit = ends[i];
+        }
+    }
+    return limit;
+}
+
+// ---------------------------------------------------------------- the relative motion of two
+
+// a - b on a stretch. Two arcs of the same turn rate differ by an arc, in which nothing cancels.
+typedef struct Relative {
+    FlVec3 position, velocity, acceleration, jerk; // the polynomial part, or the common arc's
+    FlVec3 arc_a, arc_b;                           // velocities of arcs of different turn rate
+    double turn_a, turn_b;
+    double turn_common;
+} Relative;
+
+static Relative relative_of(const Stretch *a, const Stretch *b)
+{
+    Relative r = {
+        .position = fl_vec3_sub(a->position, b->position),
+        .velocity = fl_vec3_sub(a->velocity, b->velocity),
+        .acceleration = fl_vec3_sub(a->acceleration, b->acceleration),
+        .jerk = fl_vec3_sub(a->jerk, b->jerk),
+    };
+    if (a->turn_rate == b->turn_rate) {
+        r.turn_common = a->turn_rate;
+        return r;
+    }
+    if (a->turn_rate != 0.0) {
+        r.arc_a = a->velocity;
+        r.turn_a = a->turn_rate;
+        r.velocity = fl_vec3_scale(b->velocity, -1.0);
+    }
+    if (b->turn_rate != 0.0) {
+        r.arc_b = b->velocity;
+        r.turn_b = b->turn_rate;
+        r.velocity = a->turn_rate != 0.0 ? fl_vec3(0.0, 0.0, 0.0) : a->velocity;
+    }
+    return r;
+}
+
+static double relative_distance(const Relative *r, double s)
+{
+    FlVec3 lead = r->velocity;
+    if (r->turn_common != 0.0) {
+        lead = fl__arc_lead(fl__arc(r->turn_common * s), lead);
+    }
+    FlVec3 bend = fl_vec3_add_scaled(r->acceleration, r->jerk, s / 3.0);
+    lead = fl_vec3_add_scaled(lead, bend, 0.5 * s);
+    if (r->turn_a != 0.0) {
+        lead = fl_vec3_add(lead, fl__arc_lead(fl__arc(r->turn_a * s), r->arc_a));
+    }
+    if (r->turn_b != 0.0) {
+        lead = fl_vec3_sub(lead, fl__arc_lead(fl__arc(r->turn_b * s), r->arc_b));
+    }
+    return fl_vec3_length(fl_vec3_add_scaled(r->position, lead, s));
+}
+
+// ---------------------------------------------------------------- quadrature
+
+typedef struct Panel {
+    double from, to;
+    double value;
+    double doubt; // how far the two rules disagree
+} Panel;
+
+static Panel panel_measure(const Relative *r, double from, double to)
+{
+    static const double node[8] = {
+        0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
+        0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
+        0.586087235467691130294144691258380, 0.405845151377397166906606412076961,
+        0.207784955007898467600689403773245, 0.0,
+    };
+    static const double kronrod[8] = {
+        0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
+        0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
+        0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+        0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
+    };
+    static const double gauss[4] = {
+        0.129484966168869693270611432679082,
+        0.279705391489276667901467771423780,
+        0.381830050505118944950369775488975,
+        0.417959183673469387755102040816327,
+    };
+    double middle = 0.5 * (from + to);
+    double half = 0.5 * (to - from);
+    double centre = relative_distance(r, middle);
+    double fine = kronrod[7] * centre;
+    double coarse = gauss[3] * centre;
+    for (int32_t i = 0; i < 7; i++) {
+        double pair = relative_distance(r, middle - half * node[i]) +
+                      relative_distance(r, middle + half * node[i]);
+        fine += kronrod[i] * pair;
+        if (i % 2 == 1) {
+            coarse += gauss[i / 2] * pair;
+        }
+    }
+    Panel panel = {from, to, half * fine, half * fabs(fine - coarse)};
+    return panel;
+}
+
+#define RADIANS_PER_PANEL                                                                          \
+    2.0 // about a third of a turn is a shape that 15 points follow to rounding
+#define PANELS_AT_MOST 4096
+#define DEPTH_AT_MOST 40
+#define TOLERANCE 2e-9 // per panel and of the whole; a touching point leaves two such panels
+
+// Refines one panel until its doubt is below `allowed`. The stack holds right halves still to do.
+static double panel_refine(const Relative *r, Panel panel, double allowed)
+{
+    Panel todo[DEPTH_AT_MOST + 1];
+    int32_t depth[DEPTH_AT_MOST + 1];
+    int32_t count = 1;
+    double sum = 0.0;
+    todo[0] = panel;
+    depth[0] = 0;
+    while (count > 0) {
+        Panel p = todo[--count];
+        int32_t level = depth[count];
+        // Not "doubt > allowed": NaN must end the loop too.
+        if (!(p.doubt > allowed) || level == DEPTH_AT_MOST) {
+            sum += p.value;
+            continue;
+        }
+        double middle = 0.5 * (p.from + p.to);
+        todo[count] = panel_measure(r, middle, p.to);
+        depth[count++] = level + 1;
+        todo[count] = panel_measure(r, p.from, middle);
+        depth[count++] = level + 1;
+    }
+    return sum;
+}
+
+// Most of the time a receiver shows the very update that was exported.
+static bool is_nothing(const Relative *r)
+{
+    return is_zero(r->position) && is_zero(r->velocity) && is_zero(r->acceleration) &&
+           is_zero(r->jerk) && r->turn_a == 0.0 && r->turn_b == 0.0;
+}
+
+static double curved_integral(const Relative *r, double seconds)
+{
+    if (is_nothing(r)) {
+        return 0.0;
+    }
+    double turn = fabs(r->turn_common) + fabs(r->turn_a) + fabs(r->turn_b);
+    double wanted = ceil(turn * seconds / RADIANS_PER_PANEL);
+    int32_t panels = wanted < 1.0 ? 1 : wanted < PANELS_AT_MOST ? (int32_t)wanted : PANELS_AT_MOST;
+    if (panels == 1) {
+        Panel whole = panel_measure(r, 0.0, seconds);
+        return panel_refine(r, whole, TOLERANCE * whole.value);
+    }
+    double step = seconds / panels;
+    double rough = 0.0;
+    for (int32_t i = 0; i < panels; i++) {
+        rough += panel_measure(r, i * step, (i + 1) * step).value;
+    }
+    double sum = 0.0;
+    for (int32_t i = 0; i < panels; i++) {
+        Panel p = panel_measure(r, i * step, (i + 1) * step);
+        sum += panel_refine(r, p, TOLERANCE * rough);
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- the integral
+
+static bool is_straight_model(const FlMotion *m)
+{
+    return m->model == FL_MODEL_STILL || m->model == FL_MODEL_LINEAR;
+}
+
+// The integral over a stretch without breaks.
+static double stretch_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
+{
+    Stretch sa = stretch_from(a, from);
+    Stretch sb = stretch_from(b, from);
+    double seconds = fl_span_seconds(fl_span(to, from));
+    if (!sa.straight || !sb.straight) {
+        Relative relative = relative_of(&sa, &sb);
+        return curved_integral(&relative, seconds);
+    }
+    bool exact = is_straight_model(a) && is_straight_model(b);
+    FlVec3 gap = exact ? fl__straight_gap(a, b, from) : fl_vec3_sub(sa.position, sb.position);
+    FlVec3 drift = fl_vec3_scale(fl_vec3_sub(sa.velocity, sb.velocity), seconds);
+    return seconds * fl__mean_distance(gap, drift);
+}
+
+double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
+{
+    if (from >= to) {
+        return 0.0;
+    }
+    if (!fl_motion_finite(a) || !fl_motion_finite(b)) {
+        return (double)NAN;
+    }
+    double sum = 0.0;
+    while (from < to) {
+        FlTime until = next_break(b, from, next_break(a, from, to));
+        sum += stretch_integral(a, b, from, until);
+        from = until;
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- its inverse
+
+// The goal is reached in (low, high]: `missing` of it is not yet there at low, `within` lies
+// between the two.
+typedef struct Bracket {
+    FlTime low, high;
+    double missing;
+    double within;
+} Bracket;
+
+static void bracket_narrow(Bracket *bracket, const FlMotion *a, const FlMotion *b, FlTime guess)
+{
+    double part = fl_distance_integral(a, b, bracket->low, guess);
+    if (part >= bracket->missing) {
+        bracket->high = guess;
+        bracket->within = part;
+    } else {
+        bracket->low = guess;
+        bracket->missing -= part;
+        bracket->within -= part;
+    }
+}
+
+// Strides out from `low`, doubling, until the goal lies within the last stride. False if it does
+// not by `latest`.
+static bool bracket_find(Bracket *bracket, const FlMotion *a, const FlMotion *b, FlTime latest)
+{
+    FlTime stride = FL_MS(1);
+    while (bracket->low < latest) {
+        FlTime end = fl_time_add(bracket->low, stride);
+        bracket->high = end < latest ? end : latest;
+        bracket->within = fl_distance_integral(a, b, bracket->low, bracket->high);
+        if (bracket->within >= bracket->missing) {
+            return true;
+        }
+        bracket->missing -= bracket->within;
+        bracket->low = bracket->high;
+        stride = stride < FL_FOREVER / 2 ? stride * 2 : FL_FOREVER;
+    }
+    return false;
+}
+
+// Newton's step from the bracket's low end (the integrand is the slope), held inside the bracket.
+static FlTime newton_guess(const Bracket *bracket, const FlMotion *a, const FlMotion *b)
+{
+    FlVec3 gap =
+        fl_vec3_sub(fl_motion_position(a, bracket->low), fl_motion_position(b, bracket->low));
+    FlTime step = fl_span_from_seconds(bracket->missing / fl_vec3_length(gap));
+    FlTime guess = fl_time_add(bracket->low, step);
+    if (guess <= bracket->low) {
+        return bracket->low + 1;
+    }
+    return guess < bracket->high ? guess : bracket->high - 1;
+}
+
+FlResult fl_distance_integral_reaches(const FlMotion *a, const FlMotion *b, FlTime from,
+                                      FlTime latest, double goal, FlTime *when)
+{
+    *when = latest;
+    if (!isfinite(goal) || !fl_motion_finite(a) || !fl_motion_finite(b)) {
+        return FL_BAD_VALUE;
+    }
+    if (goal <= 0.0) {
+        *when = from;
+        return FL_OK;
+    }
+    Bracket bracket = {.low = from, .high = from, .missing = goal};
+    if (!bracket_find(&bracket, a, b, latest)) {
+        return FL_NOT_FOUND;
+    }
+    // Every third round halves, so that a slope that misleads Newton costs a logarithm, not the
+    // interval's length.
+    for (int32_t round = 1; bracket.high - bracket.low > 1; round++) {
+        FlTime middle = bracket.low + (bracket.high - bracket.low) / 2;
+        bracket_narrow(&bracket, a, b, round % 3 == 0 ? middle : newton_guess(&bracket, a, b));
+    }
+    bool high_is_nearer = bracket.within - bracket.missing <= bracket.missing;
+    *when = high_is_nearer ? bracket.high : bracket.low;
+    return FL_OK;
+}

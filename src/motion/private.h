@@ -1,0 +1,53 @@
+// Private to room `motion`.
+#ifndef FAIRLEAD_MOTION_PRIVATE_H
+#define FAIRLEAD_MOTION_PRIVATE_H
+
+#include "fairlead/motion.h"
+
+#include "base/private.h"
+
+/// What an arc of angle phi does to a velocity held for the same time: `along` of it straight on,
+/// `across` of it to the left. along = sin(phi)/phi, across = (1 - cos(phi))/phi, both by the half
+/// angle, so that nothing cancels and a turn rate going to zero gives exactly the straight line.
+typedef struct FlArc {
+    double along;
+    double across;
+} FlArc;
+
+static inline FlArc fl__arc(double phi)
+{
+    FlArc arc = {1.0, 0.5 * phi};
+    if (fabs(phi) < 1e-150) { // the quotients below would be 0/0; across = phi/2 is exact here
+        return arc;
+    }
+    double s, c;
+    fl_sincos(0.5 * phi, &s, &c);
+    double ratio = s / (0.5 * phi);
+    arc.along = ratio * c;
+    arc.across = ratio * s;
+    return arc;
+}
+
+/// A velocity led along an arc: the displacement is this times the time.
+static inline FlVec3 fl__arc_lead(FlArc arc, FlVec3 v)
+{
+    return fl_vec3(v.x * arc.along - v.y * arc.across, v.y * arc.along + v.x * arc.across, v.z);
+}
+
+/// v turned by phi about +z.
+static inline FlVec3 fl__turned(FlVec3 v, double phi)
+{
+    double s, c;
+    fl_sincos(phi, &s, &c);
+    return fl_vec3(v.x * c - v.y * s, v.x * s + v.y * c, v.z);
+}
+
+/// The mean distance, over an interval, of two points that start `gap` apart and drift by `drift`
+/// in it.
+double fl__mean_distance(FlVec3 gap, FlVec3 drift);
+
+/// a(t) - b(t), good to the last bits of the result even where almost everything cancels. Straight
+/// motions only.
+FlVec3 fl__straight_gap(const FlMotion *a, const FlMotion *b, FlTime t);
+
+#endif
