@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-#define RESTRICT_OUT double *restrict x, double *restrict y, double *restrict z
-
-static void still_positions(int32_t count, const FlMotionArrays *m, RESTRICT_OUT)
+static void still_positions(int32_t count, const FlMotionArrays *m, FL__RESTRICT_OUT)
 {
     size_t bytes = (size_t)count * sizeof(double);
     memcpy(x, m->position.x, bytes);
@@ -17,21 +15,8 @@ static void still_positions(int32_t count, const FlMotionArrays *m, RESTRICT_OUT
 }
 
 FL__WIDE
-static void linear_positions(int32_t count, const FlMotionArrays *m, double now_ns, RESTRICT_OUT)
-{
-    const double *since = m->since_ns;
-    FlVec3Arrays p = m->position;
-    FlVec3Arrays v = m->velocity;
-    for (int32_t i = 0; i < count; i++) {
-        double s = (now_ns - since[i]) * 1e-9;
-        x[i] = p.x[i] + v.x[i] * s;
-        y[i] = p.y[i] + v.y[i] * s;
-        z[i] = p.z[i] + v.z[i] * s;
-    }
-}
-
-FL__WIDE
-static void quadratic_positions(int32_t count, const FlMotionArrays *m, double now_ns, RESTRICT_OUT)
+static void quadratic_positions(int32_t count, const FlMotionArrays *m, double now_ns,
+                                FL__RESTRICT_OUT)
 {
     const double *since = m->since_ns;
     FlVec3Arrays p = m->position;
@@ -47,7 +32,8 @@ static void quadratic_positions(int32_t count, const FlMotionArrays *m, double n
 }
 
 FL__WIDE
-static void circular_positions(int32_t count, const FlMotionArrays *m, double now_ns, RESTRICT_OUT)
+static void circular_positions(int32_t count, const FlMotionArrays *m, double now_ns,
+                               FL__RESTRICT_OUT)
 {
     const double *since = m->since_ns;
     FlVec3Arrays p = m->position;
@@ -80,7 +66,7 @@ static bool turns_too_far(int32_t count, const FlMotionArrays *m, double now_ns)
 }
 
 static void circular_positions_far(int32_t count, const FlMotionArrays *m, double now_ns,
-                                   RESTRICT_OUT)
+                                   FL__RESTRICT_OUT)
 {
     for (int32_t i = 0; i < count; i++) {
         double s = (now_ns - m->since_ns[i]) * 1e-9;
@@ -101,7 +87,7 @@ void fl_motion_positions(FlModel model, int32_t count, const FlMotionArrays *mot
         still_positions(count, motions, x, y, z);
         return;
     case FL_MODEL_LINEAR:
-        linear_positions(count, motions, now_ns, x, y, z);
+        fl__linear_positions(count, motions, now_ns, x, y, z);
         return;
     case FL_MODEL_QUADRATIC:
         quadratic_positions(count, motions, now_ns, x, y, z);

@@ -242,10 +242,28 @@ static double stretch_integral(const FlMotion *a, const FlMotion *b, FlTime from
     return seconds * fl__mean_distance(gap, drift);
 }
 
+// The common case, without the search for breaks: both straight, neither at its horizon by `to`.
+static double straight_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
+{
+    double seconds = fl_span_seconds(fl_span(to, from));
+    FlVec3 drift = fl_vec3_scale(fl_vec3_sub(a->velocity, b->velocity), seconds);
+    return seconds * fl__mean_distance(fl__straight_gap(a, b, from), drift);
+}
+
+static bool is_straight_until(const FlMotion *m, FlTime to)
+{
+    bool straight = m->model == FL_MODEL_STILL || m->model == FL_MODEL_LINEAR;
+    return straight && fl_span(to, m->time) <= m->horizon_ns;
+}
+
 double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
 {
     if (from >= to) {
         return 0.0;
+    }
+    if (is_straight_until(a, to) && is_straight_until(b, to)) {
+        double sum = straight_integral(a, b, from, to);
+        return isfinite(sum) ? sum : (double)NAN;
     }
     if (!fl_motion_finite(a) || !fl_motion_finite(b)) {
         return (double)NAN;
@@ -301,13 +319,16 @@ static bool bracket_find(Bracket *bracket, const FlMotion *a, const FlMotion *b,
     return false;
 }
 
-// Newton's step from the bracket's low end (the integrand is the slope), held inside the bracket.
+// Newton's step from the end that is nearer to the goal (the integrand is the slope), held inside
+// the bracket.
 static FlTime newton_guess(const Bracket *bracket, const FlMotion *a, const FlMotion *b)
 {
-    FlVec3 gap =
-        fl_vec3_sub(fl_motion_position(a, bracket->low), fl_motion_position(b, bracket->low));
-    FlTime step = fl_span_from_seconds(bracket->missing / fl_vec3_length(gap));
-    FlTime guess = fl_time_add(bracket->low, step);
+    double beyond = bracket->within - bracket->missing;
+    bool from_low = bracket->missing < beyond;
+    FlTime end = from_low ? bracket->low : bracket->high;
+    FlVec3 gap = fl_vec3_sub(fl_motion_position(a, end), fl_motion_position(b, end));
+    double left = from_low ? bracket->missing : -beyond;
+    FlTime guess = fl_time_add(end, fl_span_from_seconds(left / fl_vec3_length(gap)));
     if (guess <= bracket->low) {
         return bracket->low + 1;
     }

@@ -50,4 +50,11 @@ double fl__mean_distance(FlVec3 gap, FlVec3 drift);
 /// motions only.
 FlVec3 fl__straight_gap(const FlMotion *a, const FlMotion *b, FlTime t);
 
+/// The outputs of a batch: three arrays that overlap nothing.
+#define FL__RESTRICT_OUT double *restrict x, double *restrict y, double *restrict z
+
+/// fl_motion_positions for the linear model; `now_ns` counts from the motions' epoch.
+void fl__linear_positions(int32_t count, const FlMotionArrays *motions, double now_ns,
+                          FL__RESTRICT_OUT);
+
 #endif

@@ -1,0 +1,78 @@
+// The stopwatch and the table of scenes.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+const BenchScene bench_scenes[] = {
+    {"motion", "distance integrals, many motions at once, trigger checks", bench_motion},
+};
+const int32_t bench_scene_count = (int32_t)(sizeof bench_scenes / sizeof bench_scenes[0]);
+
+#define ROUNDS_AT_MOST 64
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double timed(BenchWork work, void *ctx)
+{
+    double start = seconds_now();
+    volatile double result = work(ctx);
+    (void)result;
+    return seconds_now() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_ratio(const double *times, const double *yardstick, int32_t rounds)
+{
+    double ratio[ROUNDS_AT_MOST];
+    for (int32_t r = 0; r < rounds; r++) {
+        ratio[r] = times[r] / yardstick[r];
+    }
+    qsort(ratio, (size_t)rounds, sizeof ratio[0], compare);
+    return ratio[rounds / 2];
+}
+
+static double smallest(const double *times, int32_t rounds)
+{
+    double best = times[0];
+    for (int32_t r = 1; r < rounds; r++) {
+        best = times[r] < best ? times[r] : best;
+    }
+    return best;
+}
+
+void bench_contest(BenchReport *report, const char *contest, const BenchContender *contenders,
+                   int32_t contender_count, void *ctx, double items, int32_t rounds)
+{
+    FL_ASSERT(contender_count <= BENCH_CONTENDERS && rounds <= ROUNDS_AT_MOST);
+    FL_ASSERT(report->count + contender_count <= BENCH_ROWS);
+    double times[BENCH_CONTENDERS][ROUNDS_AT_MOST];
+    for (int32_t r = -1; r < rounds; r++) { // round -1 warms up and is not counted
+        for (int32_t c = 0; c < contender_count; c++) {
+            double t = timed(contenders[c].work, ctx);
+            times[c][r < 0 ? 0 : r] = t;
+        }
+    }
+    for (int32_t c = 0; c < contender_count; c++) {
+        BenchRow row = {
+            .contest = contest,
+            .name = contenders[c].name,
+            .against = contenders[0].name,
+            .ns = smallest(times[c], rounds) / items * 1e9,
+            .ratio = median_ratio(times[c], times[0], rounds),
+        };
+        report->rows[report->count++] = row;
+    }
+}
