@@ -47,7 +47,10 @@
     X(WOULD_BLOCK, -4, "a queue or socket is full: try again next tick")                           \
     X(NOT_FOUND, -5, "nothing is there for that id or time: ask for something that exists")        \
     X(FULL, -6, "the capacity fixed at creation is used up: create it larger")                     \
-    X(OUT_OF_ORDER, -7, "the time lies before what is already there: pass times in order")
+    X(OUT_OF_ORDER, -7, "the time lies before what is already there: pass times in order")         \
+    X(ADDRESS_IN_USE, -8, "another program has that address and port: stop it or take another")    \
+    X(NO_ADDRESS, -9, "no such address here or no such host: check its spelling and the network")  \
+    X(SYSTEM, -10, "the operating system refused: errno says why")
 
 /// What a call that can fail for the world's reasons answers. Zero is success, failures are
 /// negative.
@@ -113,11 +116,10 @@ static inline FlTime fl_time_add(FlTime time, FlTime span)
     return time + span;
 }
 
-/// A span in seconds. Exact to the last bit of a double; spans up to 104 days are exact integers
-/// before scaling.
+/// A span in seconds: the double nearest to it (up to 104 days; longer spans are rounded twice).
 static inline double fl_span_seconds(FlTime span)
 {
-    return (double)span * 1e-9;
+    return (double)span / 1e9;
 }
 
 /// Seconds as a span, rounded to the nearest nanosecond, held at the ends of the range; NaN gives

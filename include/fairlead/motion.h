@@ -16,7 +16,7 @@
 #ifndef FAIRLEAD_MOTION_H
 #define FAIRLEAD_MOTION_H
 
-#include "fairlead/base.h"
+#include "fairlead/wire.h"
 
 // ---------------------------------------------------------------- facing
 
@@ -339,5 +339,75 @@ FL_API void fl_exporter_commit(FlExporter *exporter, const FlMotion *sent);
 
 /// A respawn or teleport: nothing said so far predicts what comes.
 FL_API void fl_exporter_cut(FlExporter *exporter);
+
+// ---------------------------------------------------------------- update
+
+/// The same trajectory told from another time. The same from the later of the two times on; before
+/// it, a cubic's curve reaches back instead of the straight line. A cubic past its end becomes
+/// linear; a motion past its horizon still, without rates; otherwise what is left of the horizon
+/// stays.
+FL_API FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time);
+
+/// One entity's motion as it travels. spec/WIRE.md describes the bits.
+typedef struct FlUpdate {
+    uint32_t entity; ///< Below the world's entity capacity.
+    uint32_t life;   ///< Two low bits travel; a change is a cut.
+    FlMotion motion;
+} FlUpdate;
+
+#define FL_UPDATE_STEP_NS 250000 ///< An update's time is a whole number of these.
+#define FL_UPDATE_BYTES_MAX 141  ///< No update in any world takes more.
+
+/// What receivers will decode from this motion, bit for bit: its time floored to a step (and the
+/// motion re-based to it), every value rounded to the world's steps, what the model does not use
+/// set to zero. Owners commit this, so that both ends predict alike. If a value lies outside the
+/// world, *wide is true: then the update travels in a wide form, which keeps numbers exactly and is
+/// worth a counter. Rounding twice changes nothing. The horizon does not travel: it comes out as
+/// FL_FOREVER, and both ends set it from the entity's definition.
+/// Errors: FL_BAD_VALUE, and a still motion at the origin, if the motion is not finite (after
+/// re-basing), its model is auto, or its time is within 17 s of the ends of FlTime's range.
+FL_API FL_NODISCARD FlResult fl_update_round(const FlWorld *world, const FlMotion *motion,
+                                             FlMotion *rounded, bool *wide);
+
+/// Writes the update, rounded as above; the writer must be at a byte's start. False if the motion
+/// cannot be rounded or the entity is beyond the capacity (and nothing is written), or if there is
+/// no room (then the writer has failed, too).
+FL_API FL_NODISCARD bool fl_update_encode(FlWriter *writer, const FlWorld *world,
+                                          const FlUpdate *update);
+
+/// The bytes of an update.
+FL_API int32_t fl_update_bytes(const FlWorld *world, FlModel model, FlFacingKind facing, bool wide);
+
+/// True if a receiver of a packet stamped `stamp` finds this time again: not more than a second
+/// after the stamp, less than 15.384 s before it. An older motion is re-based before it is sent.
+FL_API bool fl_update_time_fits(FlTime time, FlTime stamp);
+
+/// X(name, what a decoder found)
+#define FL_UPDATE_FAULT_TABLE(X)                                                                   \
+    X(OK, "nothing wrong")                                                                         \
+    X(TRUNCATED, "ends too early")                                                                 \
+    X(BAD_FORM, "no such form")                                                                    \
+    X(BAD_ENTITY, "entity beyond the capacity")                                                    \
+    X(BAD_TIME, "time beyond the range")                                                           \
+    X(BAD_VALUE, "a value past its range, not finite or -0.0; no such rotation or duration")       \
+    X(BAD_WIDE, "wide although it would fit")                                                      \
+    X(BAD_PADDING, "bits set after the end")
+
+/// Why bytes are no update: one counter for each.
+typedef enum FlUpdateFault {
+#define FL_UPDATE_FAULT_ROW(name, text) FL_UPDATE_##name,
+    FL_UPDATE_FAULT_TABLE(FL_UPDATE_FAULT_ROW)
+#undef FL_UPDATE_FAULT_ROW
+        FL_UPDATE_FAULT_COUNT
+} FlUpdateFault;
+
+/// The fault's name without its prefix ("TRUNCATED"); "UNKNOWN" for what is none.
+FL_API const char *fl_update_fault_name(FlUpdateFault fault);
+
+/// Reads one update, in a packet stamped `stamp`; the reader must be at a byte's start. `life` is 0
+/// to 3: the session knows the rest. With a fault the update is empty and the reader has failed:
+/// nothing after it can be made out. What is decoded without one encodes to the same bytes.
+FL_API FL_NODISCARD FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world,
+                                                   FlTime stamp, FlUpdate *update);
 
 #endif

@@ -83,4 +83,96 @@ static inline bool fl_seq_newer(uint16_t a, uint16_t b)
 /// the later one.
 FL_API int64_t fl_unwrap(int64_t near, uint64_t low, int32_t width);
 
+// ---------------------------------------------------------------- quantisers
+
+/// Even steps over a range: index i, 0 to `last`, stands for origin + (i - zero) * step. Positions
+/// count from the range's low end (zero = 0), signed values from nothing at all (origin = 0), so
+/// that standing still stays standing still.
+typedef struct FlQuantiser {
+    double origin;
+    double step;
+    uint32_t zero;
+    uint32_t last; ///< 0: there is one value only, and it takes no bits.
+    int32_t width; ///< Bits of an index.
+} FlQuantiser;
+
+/// The nearest index (half way: the one further from the origin). False, and index 0, if the value
+/// is outside the range by half a step or more, or NaN. Never clamps. Rounding twice changes
+/// nothing: the value of an index has that index.
+FL_API FL_NODISCARD bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index);
+
+/// What an index, at most `last`, stands for. Never -0.0.
+FL_API double fl_dequantise(const FlQuantiser *quantiser, uint32_t index);
+
+/// A finite angle as one of 2^width (1 to 30) directions: the nearest.
+FL_API uint32_t fl_circle_index(double angle, int32_t width);
+
+/// The direction's angle in (-pi, pi].
+FL_API double fl_circle_angle(uint32_t index, int32_t width);
+
+/// A rotation as which of w, x, y, z is the largest (2 bits) and the other three (`part_width` bits
+/// each, 3 to 20), in this order from the lowest bit. Turned wrong by at most 3.5 / (sqrt(2) *
+/// 2^(part_width - 1)) radians. Any finite quaternion will do; q and -q are the same.
+FL_API uint64_t fl_rotation_index(FlQuat rotation, int32_t part_width);
+
+/// The unit quaternion of an index. False, and the identity, for an index that fl_rotation_index
+/// never gives.
+FL_API FL_NODISCARD bool fl_rotation_from_index(uint64_t index, int32_t part_width,
+                                                FlQuat *rotation);
+
+// ---------------------------------------------------------------- world
+
+/// What all peers of a game agree on before they talk: how large and how fast it gets, and how
+/// exactly it is told. Field widths follow from it. What lies outside still travels, in a wide form
+/// of several times the size (see fl_update_round); nothing is clamped.
+typedef struct FlWorldDef {
+    FlVec3 low, high; ///< Corners of the box that positions keep to. An axis with low == high is
+                      ///< not sent at all: that is how a flat world is said.
+    double precision; ///< Step of positions, and of velocities per second; 1e-9 to 1e9.
+    double top_speed; ///< Along each axis, per second; above 0.
+    double top_acceleration; ///< Along each axis, per second squared; 0: rarely used, always wide.
+    double top_turn_rate;    ///< rad/s; of circular motion, of yaw, of spin about each axis.
+    double angle_precision;  ///< rad: no orientation is further off; 1e-5 to 1.
+    int32_t entity_capacity; ///< Entities are numbered 0 to this minus 1; 1 to 65536.
+    uint32_t application_version; ///< The game's own: peers of another version never meet.
+    uint32_t cookie;              ///< Set by fl_world_def_default(); leave alone.
+} FlWorldDef;
+
+/// Right for an action game in metres: 1 km across and high around the origin, 1 cm, 160 m/s (a
+/// rocket; 576 km/h), 100 m/s^2, 10 rad/s, 0.01 rad (0.6 degrees), 1024 entities. A linear update
+/// then takes 16 bytes.
+FL_API FlWorldDef fl_world_def_default(void);
+
+/// What is wrong with a definition, as a sentence; NULL if nothing is. Not finite; low above high;
+/// an axis that is there but shorter than a step; a field of more than 32 bits; coordinates beyond
+/// 2^44 steps, where doubles get too coarse; anything outside the ranges above.
+FL_API const char *fl_world_def_problem(const FlWorldDef *def);
+
+/// Where each kind of value has its quantiser in FlWorld. Vectors have three in a row.
+enum {
+    FL_QUANTISER_POSITION = 0,
+    FL_QUANTISER_VELOCITY = 3,
+    FL_QUANTISER_ACCELERATION = 6,
+    FL_QUANTISER_TURN_RATE = 9,
+    FL_QUANTISER_SPIN = 10, ///< The first is that of yaw rates too.
+    FL_QUANTISER_COUNT = 13,
+};
+
+/// Raised whenever the bytes of any message change their meaning.
+#define FL_WIRE_VERSION 1u
+
+/// The definition and what follows from it. A value: copy it freely.
+typedef struct FlWorld {
+    FlWorldDef def;
+    FlQuantiser quantiser[FL_QUANTISER_COUNT];
+    int32_t entity_width;
+    int32_t yaw_width;
+    int32_t rotation_part_width;
+    uint64_t protocol_id; ///< A hash of the definition and FL_WIRE_VERSION; peers whose ids differ
+                          ///< must not talk.
+} FlWorld;
+
+/// Errors: FL_BAD_VALUE, and an empty world, if fl_world_def_problem has something to say.
+FL_API FL_NODISCARD FlResult fl_world_init(const FlWorldDef *def, FlWorld *world);
+
 #endif

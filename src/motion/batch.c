@@ -23,7 +23,7 @@ static void quadratic_positions(int32_t count, const FlMotionArrays *m, double n
     FlVec3Arrays v = m->velocity;
     FlVec3Arrays a = m->acceleration;
     for (int32_t i = 0; i < count; i++) {
-        double s = (now_ns - since[i]) * 1e-9;
+        double s = (now_ns - since[i]) / 1e9;
         double half = 0.5 * s;
         x[i] = p.x[i] + (v.x[i] + a.x[i] * half) * s;
         y[i] = p.y[i] + (v.y[i] + a.y[i] * half) * s;
@@ -39,7 +39,7 @@ static void circular_positions(int32_t count, const FlMotionArrays *m, double no
     FlVec3Arrays p = m->position;
     FlVec3Arrays v = m->velocity;
     for (int32_t i = 0; i < count; i++) {
-        double s = (now_ns - since[i]) * 1e-9;
+        double s = (now_ns - since[i]) / 1e9;
         double phi = m->turn_rate[i] * s;
         bool turns = fabs(phi) >= 1e-150;
         double half = turns ? 0.5 * phi : 1.0;
@@ -59,7 +59,7 @@ static bool turns_too_far(int32_t count, const FlMotionArrays *m, double now_ns)
 {
     bool too_far = false;
     for (int32_t i = 0; i < count; i++) {
-        double phi = m->turn_rate[i] * ((now_ns - m->since_ns[i]) * 1e-9);
+        double phi = m->turn_rate[i] * ((now_ns - m->since_ns[i]) / 1e9);
         too_far |= !(fabs(phi) <= 1e6);
     }
     return too_far;
@@ -69,7 +69,7 @@ static void circular_positions_far(int32_t count, const FlMotionArrays *m, doubl
                                    FL__RESTRICT_OUT)
 {
     for (int32_t i = 0; i < count; i++) {
-        double s = (now_ns - m->since_ns[i]) * 1e-9;
+        double s = (now_ns - m->since_ns[i]) / 1e9;
         FlVec3 v = fl_vec3(m->velocity.x[i], m->velocity.y[i], m->velocity.z[i]);
         FlVec3 lead = fl__arc_lead(fl__arc(m->turn_rate[i] * s), v);
         x[i] = m->position.x[i] + lead.x * s;

@@ -12,7 +12,7 @@ static void plainly(int32_t count, const FlMotionArrays *m, double now_ns, FL__R
     FlVec3Arrays p = m->position;
     FlVec3Arrays v = m->velocity;
     for (int32_t i = 0; i < count; i++) {
-        double s = (now_ns - since[i]) * 1e-9;
+        double s = (now_ns - since[i]) / 1e9;
         x[i] = p.x[i] + v.x[i] * s;
         y[i] = p.y[i] + v.y[i] * s;
         z[i] = p.z[i] + v.z[i] * s;
@@ -42,7 +42,7 @@ static void around_the_cache(int32_t count, const FlMotionArrays *m, double now_
     for (int32_t i = 0; i < count; i += LINE) {
         double s[LINE];
         for (int32_t k = 0; k < LINE; k++) {
-            s[k] = (now_ns - m->since_ns[i + k]) * 1e-9;
+            s[k] = (now_ns - m->since_ns[i + k]) / 1e9;
         }
         stream_line(p.x + i, v.x + i, s, x + i);
         stream_line(p.y + i, v.y + i, s, y + i);

@@ -10,6 +10,26 @@ void fl_writer_init(FlWriter *writer, void *bytes, int32_t capacity_bytes)
     *writer = fresh;
 }
 
+// At most this many bits, begun anywhere in a byte, fit into 64.
+#define WORD_WIDTH 56
+
+// At most WORD_WIDTH bits, which fit and for which there is room.
+static void put_word(FlWriter *writer, uint64_t value, int32_t width)
+{
+    int32_t used = writer->bit_count & 7;
+    uint8_t *byte = writer->bytes + (writer->bit_count >> 3);
+    uint64_t word = value << used;
+    if (used != 0) {
+        word |= *byte;
+    }
+    writer->bit_count += width;
+    // Only bytes that are begun: what lies behind them is not ours yet.
+    for (int32_t left = used + width; left > 0; left -= 8) {
+        *byte++ = (uint8_t)word;
+        word >>= 8;
+    }
+}
+
 void fl_writer_put(FlWriter *writer, uint64_t value, int32_t width)
 {
     FL_ASSERT(width >= 0 && width <= 64);
@@ -17,20 +37,15 @@ void fl_writer_put(FlWriter *writer, uint64_t value, int32_t width)
     if (!fits || width > writer->capacity_bits - writer->bit_count) {
         writer->failed = true;
     }
-    if (writer->failed) {
+    if (writer->failed || width == 0) {
         return;
     }
-    while (width > 0) {
-        int32_t used = writer->bit_count & 7;
-        int32_t now = 8 - used < width ? 8 - used : width;
-        uint8_t *byte = &writer->bytes[writer->bit_count >> 3];
-        uint8_t kept = used == 0 ? 0 : *byte;
-        uint64_t part = value & ((1u << now) - 1u);
-        *byte = (uint8_t)(kept | part << used);
-        value >>= now;
-        writer->bit_count += now;
-        width -= now;
+    if (width > WORD_WIDTH) {
+        put_word(writer, value & UINT32_MAX, 32);
+        value >>= 32;
+        width -= 32;
     }
+    put_word(writer, value, width);
 }
 
 void fl_writer_align(FlWriter *writer)
@@ -58,26 +73,40 @@ void fl_reader_init(FlReader *reader, const void *bytes, int32_t size_bytes)
     *reader = fresh;
 }
 
+// At most WORD_WIDTH bits, which are there.
+static uint64_t take_word(FlReader *reader, int32_t width)
+{
+    int32_t used = reader->bit_count & 7;
+    int32_t first = reader->bit_count >> 3;
+    const uint8_t *byte = reader->bytes + first;
+    uint64_t word = 0;
+    if (reader->size_bits / 8 - first >= 8) { // written so that compilers make it one load
+        word = (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 |
+               (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 |
+               (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
+    } else {
+        for (int32_t done = 0; done < used + width; done += 8) {
+            word |= (uint64_t)*byte++ << done;
+        }
+    }
+    reader->bit_count += width;
+    return word >> used & (((uint64_t)1 << width) - 1);
+}
+
 uint64_t fl_reader_take(FlReader *reader, int32_t width)
 {
     FL_ASSERT(width >= 0 && width <= 64);
     if (width > reader->size_bits - reader->bit_count) {
         reader->failed = true;
     }
-    if (reader->failed) {
+    if (reader->failed || width == 0) {
         return 0;
     }
-    uint64_t value = 0;
-    int32_t taken = 0;
-    while (taken < width) {
-        int32_t used = reader->bit_count & 7;
-        int32_t now = 8 - used < width - taken ? 8 - used : width - taken;
-        uint64_t part = reader->bytes[reader->bit_count >> 3] >> used & ((1u << now) - 1u);
-        value |= part << taken;
-        taken += now;
-        reader->bit_count += now;
+    if (width <= WORD_WIDTH) {
+        return take_word(reader, width);
     }
-    return value;
+    uint64_t low = take_word(reader, 32);
+    return low | take_word(reader, width - 32) << 32;
 }
 
 void fl_reader_align(FlReader *reader)

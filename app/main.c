@@ -1,0 +1,38 @@
+// The program `fairlead`: one table of commands.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/command.h"
+
+static const char summary[] =
+    "Accurate, fair and consistent state for real-time multiplayer games.\n"
+    "The program of the Fairlead library: measure games, networks and policies.";
+
+static const Command commands[] = {
+    {"bench", "time contenders against each other", cmd_bench},
+    {"trace", "recorded games: what they hold, what dead reckoning would cost", cmd_trace},
+    {"wan", "a bad network in front of any UDP game", cmd_wan},
+};
+
+/// A full disk shows only when the last bytes go out.
+static int flush_output(int status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return status;
+    }
+    const char *why = errno != 0 ? strerror(errno) : "write error";
+    command_fail(EXIT_FAILED, "fairlead", "cannot write the output: %s", why);
+    return status != 0 ? status : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        printf("fairlead %s\n", FL_VERSION);
+        return flush_output(0);
+    }
+    return flush_output(command_dispatch("fairlead", summary, commands,
+                                         sizeof commands / sizeof *commands, argc, argv));
+}

@@ -1,0 +1,76 @@
+// Writing to a temporary name beside the file, and renaming at the end.
+#define _POSIX_C_SOURCE 200809L // lstat, getpid
+#include "app/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/command.h"
+
+static bool fail(const char *who, const char *path)
+{
+    int why = errno;
+    command_fail(EXIT_FAILED, who, "cannot write %s: %s", path,
+                 why != 0 ? strerror(why) : "write error");
+    return false;
+}
+
+/// Renaming over a device or a link to one would replace it.
+static bool is_replaceable(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+}
+
+static char *temporary_name(const char *path)
+{
+    size_t bytes = strlen(path) + 32;
+    char *name = malloc(bytes);
+    if (name != NULL) {
+        snprintf(name, bytes, "%s.%ld.tmp", path, (long)getpid());
+    }
+    return name;
+}
+
+bool output_open(Output *output, const char *who, const char *path)
+{
+    *output = (Output){.path = path};
+    errno = 0;
+    if (is_replaceable(path)) {
+        output->temporary = temporary_name(path);
+        if (output->temporary == NULL) {
+            return fail(who, path);
+        }
+    }
+    errno = 0;
+    output->stream = fopen(output->temporary != NULL ? output->temporary : path, "w");
+    if (output->stream == NULL) {
+        fail(who, path);
+        free(output->temporary);
+        output->temporary = NULL;
+        return false;
+    }
+    return true;
+}
+
+bool output_close(Output *output, const char *who)
+{
+    errno = 0;
+    bool ok = !ferror(output->stream);
+    ok = fclose(output->stream) == 0 && ok;
+    if (output->temporary != NULL) {
+        ok = ok && rename(output->temporary, output->path) == 0;
+        if (!ok) {
+            fail(who, output->path);
+            remove(output->temporary);
+        }
+        free(output->temporary);
+    } else if (!ok) {
+        fail(who, output->path);
+    }
+    *output = (Output){0};
+    return ok;
+}

@@ -1,0 +1,45 @@
+// A progress line: after a second, ten times a second, on a terminal only.
+#define _POSIX_C_SOURCE 200809L // clock_gettime, isatty
+#include "app/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 1000
+#define REFRESH_MS 100
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void progress_begin(Progress *progress, const char *what)
+{
+    *progress = (Progress){.what = what, .terminal = isatty(STDERR_FILENO) == 1};
+    progress->begun_ms = progress->terminal ? now_ms() : 0;
+}
+
+void progress_step(Progress *progress, int64_t done, int64_t of)
+{
+    if (!progress->terminal || of <= 0) {
+        return;
+    }
+    int64_t now = now_ms();
+    if (now - progress->begun_ms < PATIENCE_MS || now - progress->shown_ms < REFRESH_MS) {
+        return;
+    }
+    progress->shown_ms = now;
+    fprintf(stderr, "\r%s %3.0f %%", progress->what, 100.0 * (double)done / (double)of);
+    fflush(stderr);
+}
+
+void progress_end(Progress *progress)
+{
+    if (progress->shown_ms != 0) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}

@@ -1,0 +1,24 @@
+// A line on the terminal while something takes long.
+#ifndef APP_PROGRESS_H
+#define APP_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// One task's line. Shown only if standard error is a terminal and the task has taken a second.
+typedef struct Progress {
+    const char *what; ///< "reckoning"
+    int64_t begun_ms;
+    int64_t shown_ms; ///< When the line was last written; 0: not yet.
+    bool terminal;
+} Progress;
+
+void progress_begin(Progress *progress, const char *what);
+
+/// Cheap enough for every step of a loop that does some work in each.
+void progress_step(Progress *progress, int64_t done, int64_t of);
+
+/// Wipes the line out.
+void progress_end(Progress *progress);
+
+#endif

@@ -1,0 +1,269 @@
+// Private to room `link`: the parts of a link, each with its own file.
+//
+//   arrivals.c  what came in, and telling the peer about it until it surely knows
+//   sent.c      what went out, and what became of it
+//   stream.c    reliable data: fragments, windows, repetition
+//   budget.c    how many bytes may go
+//   link.c      packets: putting the parts together
+#ifndef FAIRLEAD_LINK_PRIVATE_H
+#define FAIRLEAD_LINK_PRIVATE_H
+
+#include "fairlead/link.h"
+
+#define NEVER INT64_MIN
+
+// ---------------------------------------------------------------- arrivals.c
+
+#define IN_WINDOW 1024 // sequences remembered, for telling duplicates; a power of two
+#define REPORTS_PER_PACKET 31
+#define CHECKPOINTS 4
+
+typedef struct Report {
+    int64_t sequence;
+    FlTime arrived;    // link clock, in whole steps
+    FlTime carried_at; // NEVER: in no packet yet
+    uint16_t tries;
+    bool confirmed;
+    bool owed; // its packet asked for an answer, so it is repeated unasked
+} Report;
+
+typedef struct Checkpoint {
+    FlTime time;
+    int64_t newest; // the newest sequence by then
+} Checkpoint;
+
+typedef struct Arrivals {
+    uint64_t seen[IN_WINDOW / 64]; // bit: sequence % IN_WINDOW arrived
+    int64_t newest;                // -1 before the first
+    int64_t horizon;               // everything up to here that did not arrive is given up
+    Checkpoint checkpoint[CHECKPOINTS];
+    int32_t checkpoint_next;
+    Report *reports; // ring, by serial
+    int32_t capacity;
+    int64_t first_serial; // the oldest not confirmed
+    int64_t next_serial;
+    int64_t fresh_count; // reports not carried yet that are owed
+    FlTime ack_due;
+    double loss;
+} Arrivals;
+
+/// The reports that one packet carries: serial first + i for each bit i.
+typedef struct Carried {
+    int64_t first;
+    uint64_t mask;
+    bool repeats; // some of them for the second time: an answer is wanted
+} Carried;
+
+void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity);
+
+/// Why the packet cannot be taken, or NONE.
+FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence);
+
+/// No room for another report until the peer confirms some.
+bool fl__arrivals_full(const Arrivals *a);
+void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, int64_t sequence, FlTime arrived,
+                       bool owed);
+
+/// Writes the reports that are due at `now` (link clock), if any.
+bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried);
+void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now);
+void fl__arrivals_confirmed(Arrivals *a, const Carried *carried);
+
+/// When a packet must go for the reports' sake alone.
+FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns);
+
+/// Moves the horizon with time.
+void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now);
+
+/// The peer's reports about our packets, decoded and checked but not applied.
+typedef struct ArrivalsMessage {
+    int32_t count;
+    int64_t settled;
+    int64_t sequence[REPORTS_PER_PACKET];
+    int64_t arrived_steps[REPORTS_PER_PACKET]; // low 24 bits for the first, differences resolved
+} ArrivalsMessage;
+
+/// `next_sequence` is the one that we have not sent yet.
+FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, ArrivalsMessage *m);
+
+// ---------------------------------------------------------------- stream.c
+
+#define FRAGMENTS_PER_PACKET 16
+
+typedef struct FragmentRef {
+    uint16_t serial;
+    uint8_t stream;
+} FragmentRef;
+
+typedef struct OutSlot {
+    FlTime sent_at; // NEVER: not yet
+    uint16_t length;
+    uint8_t tries;
+    bool acked;
+    bool quickest;
+    uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
+} OutSlot;
+
+typedef struct InSlot {
+    uint16_t length;
+    bool present;
+    bool taken;
+    uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
+} InSlot;
+
+/// Bytes in a circle.
+typedef struct ByteRing {
+    uint8_t *bytes;
+    int32_t capacity;
+    int64_t head, tail;
+} ByteRing;
+
+typedef struct Stream {
+    OutSlot *out; // FL_LINK_WINDOW of them, by serial
+    InSlot *in;
+    int64_t out_first, out_next;
+    int64_t in_next;
+    bool ordered;
+    ByteRing out_ring, in_ring; // ordered only: messages with their lengths
+} Stream;
+
+enum { STREAM_ORDERED, STREAM_UNORDERED, STREAM_COUNT };
+
+/// How reliable data is repeated.
+typedef struct Repeat {
+    FlTime timeout_ns;      // after this, send again
+    FlTime margin_ns;       // a fragment overtaken by this much is taken for lost
+    FlTime delivered_after; // the newest sending time known to have been delivered
+} Repeat;
+
+FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest);
+FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count);
+
+/// True if the message at the head of the ordered stream can never be taken: the conversation is
+/// broken.
+bool fl__stream_broken(const Stream *s);
+
+/// When the next fragment is due; FL_FOREVER if none is.
+FlTime fl__stream_due(const Stream *s, const Repeat *repeat);
+
+/// The fragments that one packet carries.
+typedef struct Fragments {
+    FragmentRef refs[FRAGMENTS_PER_PACKET];
+    int32_t count;
+    int32_t last_at; // the byte at which the last one starts
+} Fragments;
+
+/// Writes the stream's due fragments, as many as fit into `room_bytes`, and notes them.
+void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, int32_t room_bytes, FlTime now,
+                       const Repeat *repeat, Fragments *fragments);
+void fl__stream_sent(Stream *s, uint16_t serial, FlTime now);
+void fl__stream_acked(Stream *s, uint16_t serial);
+
+/// A fragment that came in, checked but not applied.
+typedef struct FragmentMessage {
+    uint8_t stream;
+    uint16_t serial;
+    int32_t length;
+    const uint8_t *bytes;
+} FragmentMessage;
+
+FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more);
+FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m);
+void fl__stream_accept(Stream *s, const FragmentMessage *m);
+
+// ---------------------------------------------------------------- sent.c
+
+typedef struct Sent {
+    uint64_t tag;
+    FlTime sent;
+    Carried carried;
+    Fragments fragments;
+    int32_t bytes;
+    bool undecided;
+} Sent;
+
+typedef struct RoundTrips {
+    FlTime min_ns, average_ns, deviation_ns;
+    uint16_t histogram[32];
+    uint16_t total;
+    bool known;
+} RoundTrips;
+
+typedef struct Outbox {
+    Sent *ring;
+    FlFateEvent *fates; // decided, not polled yet; twice as many as the ring
+    int32_t capacity;
+    int64_t next;      // the sequence of the next packet
+    int64_t undecided; // the oldest undecided sequence
+    int64_t fate_first, fate_next;
+    uint64_t delivered, lost, unknown;
+    double loss;
+} Outbox;
+
+void fl__trips_add(RoundTrips *trips, FlTime trip);
+FlTime fl__trips_percentile(const RoundTrips *trips, double share);
+
+Sent *fl__outbox_at(const Outbox *o, int64_t sequence);
+
+/// Room for one more packet? Makes it by giving up on the oldest; false if its fate could not be
+/// told.
+bool fl__outbox_reserve(Outbox *o);
+void fl__outbox_decide(Outbox *o, int64_t sequence, FlPacketFate fate, FlTime arrived_remote);
+
+/// Everything undecided below `settled` is lost.
+void fl__outbox_settle(Outbox *o, int64_t settled);
+void fl__outbox_abandon(Outbox *o);
+
+// ---------------------------------------------------------------- budget.c
+
+/// Adapts a budget's rate to what the path bears.
+typedef struct Adaptation {
+    FlTime next;
+    double loss_floor; // loss that slowing down does not cure
+    uint64_t delivered_before, lost_before;
+    uint32_t slowed, sped_up;
+} Adaptation;
+
+void fl__budget_adapt(FlBudget *budget, Adaptation *a, const FlLinkDef *def, const Outbox *o,
+                      const FlClockDelays *delays, FlTime now);
+
+// ---------------------------------------------------------------- link.c
+
+/// A packet between fl_link_begin and fl_link_finish.
+typedef struct Building {
+    bool open;
+    Carried carried;
+    Fragments fragments;
+    int32_t flags_at;   // byte
+    int32_t payload_at; // byte
+} Building;
+
+/// All that sending takes; it heads the block of buffers.
+typedef struct Sending {
+    Outbox outbox;
+    Stream stream[STREAM_COUNT];
+    RoundTrips trips;
+    FlBudget budget;
+    Adaptation adaptation;
+    Building building;
+    FlTime said_at;
+    FlTime delivered_after; // the newest sending time of a packet known to be delivered
+    uint64_t packets, bytes;
+} Sending;
+
+struct FlLink {
+    FlLinkDef def;
+    FlTime epoch; // of the link clock, on the caller's; all times below are on the link clock
+    FlTime now;
+    FlTime heard_at;
+    FlTime peer_stamp;    // the newest stamp heard, on the peer's link clock,
+    FlTime peer_stamp_at; // and when
+    uint64_t packets_in, bytes_in;
+    Sending *out;
+    Arrivals arrivals;
+    FlClock clock;
+    uint32_t drops[FL_LINK_DROPS];
+    bool alive;
+};
+
+#endif

@@ -1,0 +1,138 @@
+// What went out, and what became of it.
+//
+// Sent packets wait in a ring, by sequence, until their fate is decided: delivered (the peer
+// reported it), lost (the peer settled beyond it without reporting it), or unknown (the ring came
+// round, or the conversation ended, before either). Decided fates queue up, each told exactly once.
+#include "private.h"
+
+// ---------------------------------------------------------------- round trips
+
+// A histogram over 32 classes, each 1.35 times the one before, from 1 ms to 11 s; halved when full,
+// so it forgets.
+#define CLASS_FACTOR 1.35
+#define FORGET_AT 1024
+
+static int32_t class_of(FlTime trip)
+{
+    double edge = 1e6;
+    int32_t i = 0;
+    while (i < 31 && (double)trip > edge) {
+        edge *= CLASS_FACTOR;
+        i++;
+    }
+    return i;
+}
+
+static void histogram_add(RoundTrips *trips, FlTime trip)
+{
+    trips->histogram[class_of(trip)]++;
+    if (++trips->total < FORGET_AT) {
+        return;
+    }
+    trips->total = 0;
+    for (int32_t i = 0; i < 32; i++) {
+        trips->histogram[i] /= 2;
+        trips->total = (uint16_t)(trips->total + trips->histogram[i]);
+    }
+}
+
+void fl__trips_add(RoundTrips *trips, FlTime trip)
+{
+    trip = trip > 0 ? trip : 0;
+    histogram_add(trips, trip);
+    if (!trips->known) {
+        trips->known = true;
+        trips->min_ns = trips->average_ns = trip;
+        trips->deviation_ns = trip / 2;
+        return;
+    }
+    // RFC 6298: deviation first, with the average as it was.
+    FlTime off = trip > trips->average_ns ? trip - trips->average_ns : trips->average_ns - trip;
+    trips->deviation_ns += (off - trips->deviation_ns) / 4;
+    trips->average_ns += (trip - trips->average_ns) / 8;
+    trips->min_ns = trip < trips->min_ns ? trip : trips->min_ns;
+}
+
+FlTime fl__trips_percentile(const RoundTrips *trips, double share)
+{
+    double below = share * trips->total;
+    double edge = 1e6;
+    double lower = 0.0;
+    for (int32_t i = 0; i < 32; i++) {
+        double here = trips->histogram[i];
+        if (here > 0.0 && below <= here) {
+            return (FlTime)(lower + (edge - lower) * (below / here));
+        }
+        below -= here;
+        lower = edge;
+        edge *= CLASS_FACTOR;
+    }
+    return 0;
+}
+
+// ---------------------------------------------------------------- fates
+
+Sent *fl__outbox_at(const Outbox *o, int64_t sequence)
+{
+    return &o->ring[sequence % o->capacity];
+}
+
+static void move_on(Outbox *o)
+{
+    while (o->undecided < o->next && !fl__outbox_at(o, o->undecided)->undecided) {
+        o->undecided++;
+    }
+}
+
+void fl__outbox_decide(Outbox *o, int64_t sequence, FlPacketFate fate, FlTime arrived_remote)
+{
+    Sent *sent = fl__outbox_at(o, sequence);
+    FL_ASSERT(sent->undecided && o->fate_next - o->fate_first < 2 * o->capacity);
+    sent->undecided = false;
+    FlFateEvent event = {
+        .tag = sent->tag,
+        .fate = fate,
+        .sent = sent->sent,
+        .arrived_remote = arrived_remote,
+        .bytes = sent->bytes,
+    };
+    o->fates[o->fate_next++ % (2 * o->capacity)] = event;
+    uint64_t *counter[] = {&o->delivered, &o->lost, &o->unknown};
+    *counter[fate] += 1;
+    if (fate != FL_FATE_UNKNOWN) {
+        o->loss += ((fate == FL_FATE_LOST ? 1.0 : 0.0) - o->loss) / 64.0;
+    }
+    move_on(o);
+}
+
+bool fl__outbox_reserve(Outbox *o)
+{
+    // Every packet under way needs a place for its fate. The queue is twice the ring, so only a
+    // caller who does not poll can fill it.
+    int64_t untold = o->fate_next - o->fate_first;
+    if (untold + (o->next - o->undecided) >= 2 * o->capacity) {
+        return false;
+    }
+    if (o->next - o->undecided >= o->capacity) {
+        fl__outbox_decide(o, o->undecided, FL_FATE_UNKNOWN, 0);
+    }
+    return true;
+}
+
+void fl__outbox_settle(Outbox *o, int64_t settled)
+{
+    for (int64_t s = o->undecided; s < settled && s < o->next; s++) {
+        if (fl__outbox_at(o, s)->undecided) {
+            fl__outbox_decide(o, s, FL_FATE_LOST, 0);
+        }
+    }
+}
+
+void fl__outbox_abandon(Outbox *o)
+{
+    for (int64_t s = o->undecided; s < o->next; s++) {
+        if (fl__outbox_at(o, s)->undecided) {
+            fl__outbox_decide(o, s, FL_FATE_UNKNOWN, 0);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+// Reliable data: messages cut into fragments, a window of them under way, each repeated until
+// acknowledged.
+//
+// The ordered stream is a stream of bytes: each message is its length (7 bits a byte, lowest first,
+// the top bit saying that more follow) and its bytes; fragments cut it wherever a packet's room
+// ends, so small messages share fragments and large ones span many. The unordered stream has one
+// message per fragment. A fragment's fate is its packet's: when the packet is reported, its
+// fragments are done.
+//
+// Invariant: out_first <= out_next <= out_first + FL_LINK_WINDOW, and the receiver's in_next >= the
+// sender's out_first, so what the sender may send is always inside the receiver's window, unless
+// the receiver's user does not take messages: then the receiver refuses the packet, does not report
+// it, and the sender repeats. That is the back-pressure.
+#include "private.h"
+
+#include <string.h>
+
+static OutSlot *out_at(const Stream *s, int64_t serial)
+{
+    return &s->out[serial % FL_LINK_WINDOW];
+}
+
+static InSlot *in_at(const Stream *s, int64_t serial)
+{
+    return &s->in[serial % FL_LINK_WINDOW];
+}
+
+// ---------------------------------------------------------------- a ring of bytes
+
+static int32_t ring_used(const ByteRing *ring)
+{
+    return (int32_t)(ring->tail - ring->head);
+}
+
+static int32_t ring_free(const ByteRing *ring)
+{
+    return ring->capacity - ring_used(ring);
+}
+
+static void ring_put(ByteRing *ring, const uint8_t *bytes, int32_t count)
+{
+    int32_t at = (int32_t)(ring->tail % ring->capacity);
+    int32_t before_end = ring->capacity - at < count ? ring->capacity - at : count;
+    memcpy(ring->bytes + at, bytes, (size_t)before_end);
+    memcpy(ring->bytes, bytes + before_end, (size_t)(count - before_end));
+    ring->tail += count;
+}
+
+static void ring_peek(const ByteRing *ring, int32_t offset, uint8_t *bytes, int32_t count)
+{
+    int32_t at = (int32_t)((ring->head + offset) % ring->capacity);
+    int32_t before_end = ring->capacity - at < count ? ring->capacity - at : count;
+    memcpy(bytes, ring->bytes + at, (size_t)before_end);
+    memcpy(bytes + before_end, ring->bytes, (size_t)(count - before_end));
+}
+
+// ---------------------------------------------------------------- sending
+
+#define LENGTH_BYTES 3 // 21 bits hold FL_LINK_MESSAGE_BYTES
+
+static int32_t length_encode(int32_t length, uint8_t out[LENGTH_BYTES])
+{
+    int32_t count = 0;
+    while (length >= 0x80) {
+        out[count++] = (uint8_t)(length & 0x7f) | 0x80u;
+        length >>= 7;
+    }
+    out[count++] = (uint8_t)length;
+    return count;
+}
+
+static FlResult ordered_send(Stream *s, const void *bytes, int32_t count)
+{
+    uint8_t length[LENGTH_BYTES];
+    int32_t length_bytes = length_encode(count, length);
+    if (count > FL_LINK_MESSAGE_BYTES || length_bytes + count > s->out_ring.capacity) {
+        return FL_BAD_VALUE;
+    }
+    if (length_bytes + count > ring_free(&s->out_ring)) {
+        return FL_WOULD_BLOCK;
+    }
+    ring_put(&s->out_ring, length, length_bytes);
+    ring_put(&s->out_ring, (const uint8_t *)bytes, count);
+    return FL_OK;
+}
+
+static OutSlot *out_add(Stream *s, int32_t length)
+{
+    OutSlot *slot = out_at(s, s->out_next++);
+    slot->sent_at = NEVER;
+    slot->length = (uint16_t)length;
+    slot->tries = 0;
+    slot->acked = false;
+    slot->quickest = false;
+    return slot;
+}
+
+static bool out_is_full(const Stream *s)
+{
+    return s->out_next - s->out_first >= FL_LINK_WINDOW;
+}
+
+FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest)
+{
+    if (count <= 0) {
+        return FL_BAD_VALUE;
+    }
+    if (s->ordered) {
+        return ordered_send(s, bytes, count);
+    }
+    if (count > FL_LINK_FRAGMENT_BYTES) {
+        return FL_BAD_VALUE;
+    }
+    if (out_is_full(s)) {
+        return FL_WOULD_BLOCK;
+    }
+    OutSlot *slot = out_add(s, count);
+    slot->quickest = quickest;
+    memcpy(slot->bytes, bytes, (size_t)count);
+    return FL_OK;
+}
+
+// Cuts waiting bytes into fragments while the window has room.
+static void cut_fragments(Stream *s)
+{
+    while (s->ordered && !out_is_full(s) && ring_used(&s->out_ring) > 0) {
+        int32_t used = ring_used(&s->out_ring);
+        int32_t length = used < FL_LINK_FRAGMENT_BYTES ? used : FL_LINK_FRAGMENT_BYTES;
+        OutSlot *slot = out_add(s, length);
+        ring_peek(&s->out_ring, 0, slot->bytes, length);
+        s->out_ring.head += length;
+    }
+}
+
+#define BACKOFF_AT_MOST 4
+
+static FlTime slot_due(const OutSlot *slot, const Repeat *repeat)
+{
+    if (slot->sent_at == NEVER) {
+        return NEVER;
+    }
+    if (fl_time_add(slot->sent_at, repeat->margin_ns) < repeat->delivered_after) {
+        return NEVER; // a later packet has arrived: this one is lost
+    }
+    int32_t tries = slot->tries < BACKOFF_AT_MOST ? slot->tries : BACKOFF_AT_MOST;
+    return fl_time_add(slot->sent_at, repeat->timeout_ns * tries);
+}
+
+FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
+{
+    FlTime due = FL_FOREVER;
+    if (s->ordered && !out_is_full(s) && ring_used(&s->out_ring) > 0) {
+        return NEVER;
+    }
+    for (int64_t n = s->out_first; n < s->out_next; n++) {
+        const OutSlot *slot = out_at(s, n);
+        FlTime slot_time = slot->acked ? FL_FOREVER : slot_due(slot, repeat);
+        due = slot_time < due ? slot_time : due;
+    }
+    return due;
+}
+
+// FRAGMENT: a piece of reliable data.                            spec/WIRE.md section 4.3
+//
+//   bits  field      unit      valid
+//   1     more       -         1: another FRAGMENT follows this one
+//   1     stream     -         0 ordered, 1 unordered
+//   16    serial     -         low bits of the fragment's number in its stream
+//   8     length     bytes     1..256, less one
+//   0..7  zero       -         to the next whole byte
+//   then `length` bytes
+//
+// Each starts at a whole byte. All are written as if more followed; the caller clears that in the
+// last.
+#define HEADER_BYTES 4
+
+void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, int32_t room_bytes, FlTime now,
+                       const Repeat *repeat, Fragments *fragments)
+{
+    cut_fragments(s);
+    for (int64_t n = s->out_first; n < s->out_next && fragments->count < FRAGMENTS_PER_PACKET;
+         n++) {
+        const OutSlot *slot = out_at(s, n);
+        bool wanted = !slot->acked && (slot->quickest || slot_due(slot, repeat) <= now);
+        int32_t bytes = HEADER_BYTES + slot->length;
+        if (!wanted || bytes > room_bytes) {
+            continue;
+        }
+        room_bytes -= bytes;
+        fragments->last_at = fl_writer_size(w);
+        fl_writer_put(w, 1, 1);
+        fl_writer_put(w, stream, 1);
+        fl_writer_put(w, (uint64_t)n & 0xffffu, 16);
+        fl_writer_put(w, (uint64_t)slot->length - 1, 8);
+        fl_writer_align(w);
+        fl_writer_bytes(w, slot->bytes, slot->length);
+        FragmentRef ref = {(uint16_t)n, stream};
+        fragments->refs[fragments->count++] = ref;
+    }
+}
+
+void fl__stream_sent(Stream *s, uint16_t serial, FlTime now)
+{
+    OutSlot *slot = out_at(s, fl_unwrap(s->out_first, serial, 16));
+    slot->sent_at = now;
+    slot->tries = slot->tries < 100 ? (uint8_t)(slot->tries + 1) : 100;
+}
+
+void fl__stream_acked(Stream *s, uint16_t serial)
+{
+    int64_t n = fl_unwrap(s->out_first, serial, 16);
+    if (n < s->out_first || n >= s->out_next) {
+        return; // an earlier packet with the same fragment was reported before
+    }
+    out_at(s, n)->acked = true;
+    while (s->out_first < s->out_next && out_at(s, s->out_first)->acked) {
+        s->out_first++;
+    }
+}
+
+// ---------------------------------------------------------------- receiving
+
+FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more)
+{
+    *more = fl_reader_take(r, 1) != 0;
+    m->stream = (uint8_t)fl_reader_take(r, 1);
+    m->serial = (uint16_t)fl_reader_take(r, 16);
+    m->length = (int32_t)fl_reader_take(r, 8) + 1;
+    if (r->failed) {
+        return FL_LINK_DROP_SHORT;
+    }
+    fl_reader_align(r);
+    if (r->failed) {
+        return FL_LINK_DROP_MALFORMED;
+    }
+    m->bytes = fl_reader_bytes(r, m->length);
+    return r->failed ? FL_LINK_DROP_SHORT : FL_LINK_DROP_NONE;
+}
+
+FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m)
+{
+    int64_t n = fl_unwrap(s->in_next, m->serial, 16);
+    if (n >= s->in_next + 2 * FL_LINK_WINDOW) {
+        return FL_LINK_DROP_WINDOW;
+    }
+    return n >= s->in_next + FL_LINK_WINDOW ? FL_LINK_DROP_CROWDED : FL_LINK_DROP_NONE;
+}
+
+// Moves in-order fragments to where messages are taken from, as far as there is room.
+static void drain(Stream *s)
+{
+    for (;;) {
+        InSlot *slot = in_at(s, s->in_next);
+        bool ready =
+            s->ordered ? slot->present && slot->length <= ring_free(&s->in_ring) : slot->taken;
+        if (!ready) {
+            return;
+        }
+        if (s->ordered) {
+            ring_put(&s->in_ring, slot->bytes, slot->length);
+        }
+        slot->present = slot->taken = false;
+        s->in_next++;
+    }
+}
+
+void fl__stream_accept(Stream *s, const FragmentMessage *m)
+{
+    int64_t n = fl_unwrap(s->in_next, m->serial, 16);
+    if (n < s->in_next) {
+        return; // a repetition of what is here already
+    }
+    InSlot *slot = in_at(s, n);
+    if (slot->present || slot->taken) {
+        return;
+    }
+    slot->present = true;
+    slot->length = (uint16_t)m->length;
+    memcpy(slot->bytes, m->bytes, (size_t)m->length);
+    drain(s);
+}
+
+// The length at the head of the ordered stream: its own size in *length_bytes (0: not all here
+// yet), or -1 if it is one that no sender writes or that can never fit.
+static int32_t next_length(const Stream *s, int32_t *length_bytes)
+{
+    int32_t length = 0;
+    int32_t here = ring_used(&s->in_ring);
+    *length_bytes = 0;
+    for (int32_t i = 0; i < LENGTH_BYTES && i < here; i++) {
+        uint8_t byte;
+        ring_peek(&s->in_ring, i, &byte, 1);
+        length |= (byte & 0x7f) << (7 * i);
+        if ((byte & 0x80u) == 0) {
+            bool padded = i > 0 && byte == 0;
+            bool fits = length > 0 && length <= FL_LINK_MESSAGE_BYTES &&
+                        i + 1 + length <= s->in_ring.capacity;
+            *length_bytes = i + 1;
+            return fits && !padded ? length : -1;
+        }
+    }
+    return here >= LENGTH_BYTES ? -1 : 0;
+}
+
+bool fl__stream_broken(const Stream *s)
+{
+    int32_t length_bytes;
+    return s->ordered && next_length(s, &length_bytes) < 0;
+}
+
+static FlResult ordered_take(Stream *s, void *buffer, int32_t capacity, int32_t *count)
+{
+    int32_t length_bytes;
+    int32_t length = next_length(s, &length_bytes);
+    if (length <= 0 || length_bytes + length > ring_used(&s->in_ring)) {
+        return FL_NOT_FOUND;
+    }
+    *count = length;
+    if (length > capacity) {
+        return FL_FULL;
+    }
+    ring_peek(&s->in_ring, length_bytes, (uint8_t *)buffer, length);
+    s->in_ring.head += length_bytes + length;
+    drain(s);
+    return FL_OK;
+}
+
+FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count)
+{
+    *count = 0;
+    if (s->ordered) {
+        return ordered_take(s, buffer, capacity, count);
+    }
+    for (int64_t n = s->in_next; n < s->in_next + FL_LINK_WINDOW; n++) {
+        InSlot *slot = in_at(s, n);
+        if (!slot->present || slot->taken) {
+            continue;
+        }
+        *count = slot->length;
+        if (slot->length > capacity) {
+            return FL_FULL;
+        }
+        memcpy(buffer, slot->bytes, slot->length);
+        slot->taken = true;
+        drain(s);
+        return FL_OK;
+    }
+    return FL_NOT_FOUND;
+}

@@ -1,0 +1,61 @@
+// The same trajectory told from another time.
+//
+// Two users: updates, whose times are whole steps on the wire; and whoever passes an old motion on
+// and must stamp it with a time that its receivers can still make out.
+#include "private.h"
+
+// Where the horizon left it.
+static FlMotion stopped(const FlMotion *motion, FlTime time)
+{
+    FlState state = {
+        .time = time,
+        .position = fl_motion_position(motion, time),
+        .facing = fl_motion_facing(motion, time),
+    };
+    state.facing.yaw_rate = 0.0;
+    state.facing.spin = fl_vec3(0.0, 0.0, 0.0);
+    return fl_motion_make(FL_MODEL_STILL, &state);
+}
+
+// The curve's polynomial, before its start too.
+static void move_along_curve(FlMotion *motion, double s)
+{
+    FlVec3 a = motion->acceleration;
+    FlVec3 j = motion->jerk;
+    FlVec3 slope = fl_vec3_add_scaled(a, j, s / 3.0);
+    FlVec3 mean = fl_vec3_add_scaled(motion->velocity, slope, 0.5 * s);
+    FlVec3 turning = fl_vec3_add_scaled(a, j, 0.5 * s);
+    motion->position = fl_vec3_add_scaled(motion->position, mean, s);
+    motion->velocity = fl_vec3_add_scaled(motion->velocity, turning, s);
+    motion->acceleration = fl_vec3_add_scaled(a, j, s);
+}
+
+FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time)
+{
+    FlTime span = fl_span(time, motion->time);
+    if (span >= motion->horizon_ns) {
+        return stopped(motion, time);
+    }
+    if (span == 0) {
+        return *motion;
+    }
+    FlMotion moved = *motion;
+    moved.time = time;
+    moved.facing = fl_motion_facing(motion, time);
+    if (motion->horizon_ns != FL_FOREVER) {
+        moved.horizon_ns = fl_span(motion->horizon_ns, span);
+    }
+    if (motion->model == FL_MODEL_CUBIC && span < motion->curve_ns) {
+        move_along_curve(&moved, fl_span_seconds(span));
+        moved.curve_ns = fl_span(motion->curve_ns, span);
+        return moved;
+    }
+    moved.position = fl_motion_position(motion, time);
+    moved.velocity = fl_motion_velocity(motion, time);
+    if (motion->model == FL_MODEL_CUBIC) {
+        moved.model = FL_MODEL_LINEAR;
+        moved.acceleration = moved.jerk = fl_vec3(0.0, 0.0, 0.0);
+        moved.curve_ns = 0;
+    }
+    return moved;
+}

@@ -1,0 +1,625 @@
+// Updates as bits: one entity's motion, the same bytes for every receiver.
+//
+// Three things go through one struct of fields: rounding (motion -> fields -> motion), encoding
+// (motion -> fields -> bits) and decoding (bits -> fields -> motion). So what an owner commits and
+// what its receivers decode cannot differ.
+//
+// Two forms of real numbers. Narrow: the index of a step of the world's quantisers. Wide, if any
+// of them does not fit: all of them as doubles, exactly. An orientation lives on a circle or a
+// sphere, always fits, and is packed alike in both.
+//
+// A cubic is told by its two ends, from which both sides build the same curve, because ends round
+// well: they lie in the world and move at its speeds. Its acceleration and jerk may be anything. In
+// the wide form there is no rounding, and it is told by just these.
+//
+// Invariant: bytes that decode encode to the same bytes. Source: docs/decisions/0004.
+//
+// UPDATE: where one entity is from a time on.                    spec/WIRE.md section 4
+//
+//   bits     field         unit            valid
+//   4        form          -               3 * model + facing kind, 0..14; 15: wide, see below
+//   0..16    entity        -               below the capacity; as many bits as capacity - 1 needs
+//   2        life          -               low bits of the life's number; a change is a cut
+//   16       time          0.25 ms         session time, floored, low bits; unwrapped by the stamp
+//   P        position      precision       x, y, z, each 0..last
+//   not still:
+//   V        velocity      precision/s     x, y, z, each 0..last
+//   quadratic:
+//   A        acceleration  2 precision/s2  x, y, z, each 0..last
+//   circular:
+//   T        turn rate     2 precision/top_speed rad/s   0..last
+//   cubic:
+//   P        end position  precision       x, y, z, each 0..last
+//   V        end velocity  precision/s     x, y, z, each 0..last
+//   16       duration      0.25 ms         1..65535
+//   facing yaw:
+//   Y        yaw           2 pi / 2^Y rad  any
+//   S        yaw rate      angle_precision rad/s         0..last
+//   facing free:
+//   2 + 3 R  rotation      1/K             largest, then the other three of w, x, y, z; canonical
+//   3 S      spin          angle_precision rad/s         x, y, z, each 0..last
+//   0..7     padding       -               zero, to a whole byte
+//
+// Wide: form 15, then 4 bits of the real form (0..14), then entity, life and time as above, then
+// the same fields with each real number (all but yaw and rotation) as the 64 bits of a double,
+// finite and not -0.0, all three axes of every vector; a cubic has acceleration, jerk and a
+// duration of 64 bits (ns, 1..2^63 - 1) in place of end position, end velocity and duration. An
+// update that fits the narrow form is never wide.
+#include "private.h"
+
+#include "base/private.h"
+
+#define FORM_WIDTH 4
+#define FORM_WIDE 15u
+#define FACING_KINDS 3
+#define LIFE_WIDTH 2
+#define TIME_WIDTH 16
+#define DURATION_WIDTH 16
+#define DURATION_MAX 65535
+
+// The stamp's window, in steps: a time is at most this far ahead, and the rest of the circle back.
+#define STEPS_AHEAD 4000
+#define STEPS_AROUND 65536
+
+#define REALS_MAX 15 // a cubic's four vectors and a spin
+
+/// A stretch of the world's quantisers.
+typedef struct Run {
+    int32_t first, count;
+} Run;
+
+/// An update between motion and bits. Real numbers stand in `real` (wide) or `index` (narrow), in
+/// the order of the layout above.
+typedef struct Fields {
+    FlModel model;
+    FlFacingKind facing;
+    bool wide;
+    int64_t step;         ///< Time.
+    int64_t duration;     ///< cubic: steps, or ns if wide
+    uint64_t orientation; ///< Index of yaw or rotation.
+    double real[REALS_MAX];
+    uint32_t index[REALS_MAX];
+} Fields;
+
+static const char *const fault_names[FL_UPDATE_FAULT_COUNT] = {
+#define ROW(name, text) #name,
+    FL_UPDATE_FAULT_TABLE(ROW)
+#undef ROW
+};
+
+const char *fl_update_fault_name(FlUpdateFault fault)
+{
+    return (uint32_t)fault < FL_UPDATE_FAULT_COUNT ? fault_names[fault] : "UNKNOWN";
+}
+
+// ---------------------------------------------------------------- which fields
+
+static Run state_run(FlModel model)
+{
+    Run run = {FL_QUANTISER_POSITION, model == FL_MODEL_STILL ? 3 : 6};
+    return run;
+}
+
+// What the model needs beyond position and velocity.
+static Run model_run(FlModel model)
+{
+    Run run = {0, 0};
+    if (model == FL_MODEL_QUADRATIC) {
+        run.first = FL_QUANTISER_ACCELERATION;
+        run.count = 3;
+    } else if (model == FL_MODEL_CIRCULAR) {
+        run.first = FL_QUANTISER_TURN_RATE;
+        run.count = 1;
+    } else if (model == FL_MODEL_CUBIC) { // the end, told like the start
+        run.first = FL_QUANTISER_POSITION;
+        run.count = 6;
+    }
+    return run;
+}
+
+static Run rate_run(FlFacingKind facing)
+{
+    Run run = {FL_QUANTISER_SPIN, facing == FL_FACING_YAW ? 1 : facing == FL_FACING_FREE ? 3 : 0};
+    return run;
+}
+
+static int32_t orientation_width(const FlWorld *world, FlFacingKind facing)
+{
+    return facing == FL_FACING_YAW    ? world->yaw_width
+           : facing == FL_FACING_FREE ? 2 + 3 * world->rotation_part_width
+                                      : 0;
+}
+
+static int32_t run_width(const FlWorld *world, Run run, bool wide)
+{
+    int32_t width = wide ? 64 * run.count : 0;
+    for (int32_t i = 0; i < run.count && !wide; i++) {
+        width += world->quantiser[run.first + i].width;
+    }
+    return width;
+}
+
+int32_t fl_update_bytes(const FlWorld *world, FlModel model, FlFacingKind facing, bool wide)
+{
+    int32_t bits = FORM_WIDTH + world->entity_width + LIFE_WIDTH + TIME_WIDTH;
+    bits += wide ? FORM_WIDTH : 0;
+    bits += run_width(world, state_run(model), wide) + run_width(world, model_run(model), wide);
+    bits += model != FL_MODEL_CUBIC ? 0 : wide ? 64 : DURATION_WIDTH;
+    bits += orientation_width(world, facing) + run_width(world, rate_run(facing), wide);
+    return (bits + 7) / 8;
+}
+
+// ---------------------------------------------------------------- time
+
+static int64_t step_of(FlTime time)
+{
+    int64_t step = time / FL_UPDATE_STEP_NS;
+    return step * FL_UPDATE_STEP_NS > time ? step - 1 : step;
+}
+
+// Room for the longest narrow cubic after it, too.
+static bool step_in_range(int64_t step)
+{
+    const int64_t most = INT64_MAX / FL_UPDATE_STEP_NS - STEPS_AROUND;
+    return step >= -most && step <= most;
+}
+
+bool fl_update_time_fits(FlTime time, FlTime stamp)
+{
+    int64_t ahead = step_of(time) - step_of(stamp);
+    return ahead <= STEPS_AHEAD && ahead > STEPS_AHEAD - STEPS_AROUND;
+}
+
+// The one time in the stamp's window with these low bits.
+static int64_t step_unwrapped(uint64_t low, FlTime stamp)
+{
+    int64_t latest = step_of(stamp) + STEPS_AHEAD;
+    return latest - (int64_t)(((uint64_t)latest - low) & (STEPS_AROUND - 1));
+}
+
+// ---------------------------------------------------------------- from motions to fields
+
+static void set_vec3(double *real, FlVec3 v)
+{
+    real[0] = v.x + 0.0; // never -0.0
+    real[1] = v.y + 0.0;
+    real[2] = v.z + 0.0;
+}
+
+// Where and how fast a cubic ends, at a whole number of steps: the nearest to its own end, and at
+// least one.
+static void set_end(const FlMotion *motion, Fields *fields)
+{
+    int64_t half = FL_UPDATE_STEP_NS / 2;
+    int64_t steps = motion->curve_ns / FL_UPDATE_STEP_NS;
+    steps += motion->curve_ns % FL_UPDATE_STEP_NS >= half;
+    fields->duration = steps < 1 ? 1 : steps;
+    FlTime end = fl_time_add(motion->time, fields->duration * FL_UPDATE_STEP_NS);
+    set_vec3(fields->real + 6, fl_motion_position(motion, end));
+    set_vec3(fields->real + 9, fl_motion_velocity(motion, end));
+}
+
+// All real numbers but a cubic's last six, which differ between the forms.
+static void set_reals(const FlMotion *motion, Fields *fields)
+{
+    double *real = fields->real;
+    set_vec3(real, motion->position);
+    set_vec3(real + 3, motion->velocity);
+    real += state_run(fields->model).count;
+    if (fields->model == FL_MODEL_QUADRATIC) {
+        set_vec3(real, motion->acceleration);
+    } else if (fields->model == FL_MODEL_CIRCULAR) {
+        real[0] = motion->turn_rate + 0.0;
+    }
+    real += model_run(fields->model).count;
+    if (fields->facing == FL_FACING_YAW) {
+        real[0] = motion->facing.yaw_rate + 0.0;
+    } else if (fields->facing == FL_FACING_FREE) {
+        set_vec3(real, motion->facing.spin);
+    }
+}
+
+static bool quantise_run(const FlWorld *world, Run run, const double *real, uint32_t *index)
+{
+    bool fits = true;
+    for (int32_t i = 0; i < run.count; i++) {
+        fits &= fl_quantise(&world->quantiser[run.first + i], real[i], &index[i]);
+    }
+    return fits;
+}
+
+static bool quantise_all(const FlWorld *world, Fields *fields)
+{
+    const double *real = fields->real;
+    uint32_t *index = fields->index;
+    Run state = state_run(fields->model);
+    Run model = model_run(fields->model);
+    bool fits = fields->model != FL_MODEL_CUBIC || fields->duration <= DURATION_MAX;
+    fits &= quantise_run(world, state, real, index);
+    fits &= quantise_run(world, model, real + state.count, index + state.count);
+    int32_t done = state.count + model.count;
+    return fits & quantise_run(world, rate_run(fields->facing), real + done, index + done);
+}
+
+// True if there is an orientation to pack, or none.
+static bool set_orientation(const FlWorld *world, const FlFacing *facing, Fields *fields)
+{
+    fields->facing = facing->kind;
+    fields->orientation = 0;
+    switch (facing->kind) {
+    case FL_FACING_NONE:
+        return true;
+    case FL_FACING_YAW:
+        if (isfinite(facing->yaw)) {
+            fields->orientation = fl_circle_index(facing->yaw, world->yaw_width);
+            return true;
+        }
+        return false;
+    case FL_FACING_FREE:
+        if (fl_quat_finite(facing->rotation)) {
+            fields->orientation = fl_rotation_index(facing->rotation, world->rotation_part_width);
+            return true;
+        }
+        return false;
+    }
+    return false;
+}
+
+static bool reals_finite(const Fields *fields)
+{
+    int32_t count = state_run(fields->model).count + model_run(fields->model).count +
+                    rate_run(fields->facing).count;
+    bool finite = true;
+    for (int32_t i = 0; i < count; i++) {
+        finite &= isfinite(fields->real[i]) != 0;
+    }
+    return finite;
+}
+
+// Narrow if everything fits, wide if not; false if a number is not finite. The motion is a settled
+// one.
+static bool set_fields(const FlWorld *world, const FlMotion *motion, Fields *fields)
+{
+    fields->model = motion->model;
+    fields->step = motion->time / FL_UPDATE_STEP_NS;
+    fields->duration = 0;
+    fields->wide = false;
+    if (!set_orientation(world, &motion->facing, fields)) {
+        return false;
+    }
+    set_reals(motion, fields);
+    if (motion->model == FL_MODEL_CUBIC) {
+        set_end(motion, fields);
+    }
+    if (quantise_all(world, fields)) {
+        return true;
+    }
+    fields->wide = true;
+    if (motion->model == FL_MODEL_CUBIC) {
+        set_vec3(fields->real + 6, motion->acceleration);
+        set_vec3(fields->real + 9, motion->jerk);
+        fields->duration = motion->curve_ns;
+    }
+    return reals_finite(fields);
+}
+
+// The motion as it can be told: from a whole step on, a curve for ever. In `storage` unless it is
+// so already; NULL if it cannot be.
+static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
+{
+    int64_t step = step_of(motion->time);
+    if ((uint32_t)motion->model > FL_MODEL_CUBIC || !step_in_range(step)) {
+        return NULL;
+    }
+    bool curved = motion->model == FL_MODEL_CUBIC;
+    if (step * FL_UPDATE_STEP_NS == motion->time && motion->horizon_ns > 0 && !curved) {
+        return motion;
+    }
+    // First where it is: this makes still what its horizon, and straight what its end leaves so.
+    bool over = motion->horizon_ns <= 0 || (curved && motion->curve_ns <= 0);
+    *storage = over ? fl_motion_rebase(motion, motion->time) : *motion;
+    *storage = fl_motion_rebase(storage, step * FL_UPDATE_STEP_NS);
+    storage->horizon_ns = FL_FOREVER;
+    return storage;
+}
+
+// ---------------------------------------------------------------- from fields to motions
+
+static FlVec3 vec3_of(const double *real)
+{
+    return fl_vec3(real[0], real[1], real[2]);
+}
+
+static void dequantise_run(const FlWorld *world, Run run, const uint32_t *index, double *real)
+{
+    for (int32_t i = 0; i < run.count; i++) {
+        real[i] = fl_dequantise(&world->quantiser[run.first + i], index[i]);
+    }
+}
+
+static void dequantise_all(const FlWorld *world, Fields *fields)
+{
+    Run state = state_run(fields->model);
+    Run model = model_run(fields->model);
+    dequantise_run(world, state, fields->index, fields->real);
+    dequantise_run(world, model, fields->index + state.count, fields->real + state.count);
+    int32_t done = state.count + model.count;
+    dequantise_run(world, rate_run(fields->facing), fields->index + done, fields->real + done);
+}
+
+// False for an orientation that no encoder makes.
+static bool restore_facing(const FlWorld *world, const Fields *fields, const double *rate,
+                           FlFacing *facing)
+{
+    *facing = fl_facing_none();
+    facing->kind = fields->facing;
+    if (fields->facing == FL_FACING_YAW) {
+        facing->yaw = fl_circle_angle((uint32_t)fields->orientation, world->yaw_width);
+        facing->yaw_rate = rate[0];
+    } else if (fields->facing == FL_FACING_FREE) {
+        facing->spin = vec3_of(rate);
+        return fl_rotation_from_index(fields->orientation, world->rotation_part_width,
+                                      &facing->rotation);
+    }
+    return true;
+}
+
+// `motion` has the start already.
+static void restore_cubic(const Fields *fields, FlMotion *motion)
+{
+    motion->curve_ns = fields->duration;
+    motion->acceleration = vec3_of(fields->real + 6);
+    motion->jerk = vec3_of(fields->real + 9);
+    if (!fields->wide) {
+        FlState start = {
+            .time = motion->time,
+            .position = motion->position,
+            .velocity = motion->velocity,
+            .facing = motion->facing,
+        };
+        FlState end = {
+            .time = motion->time + fields->duration * FL_UPDATE_STEP_NS,
+            .position = vec3_of(fields->real + 6),
+            .velocity = vec3_of(fields->real + 9),
+        };
+        *motion = fl_motion_cubic(&start, &end);
+    }
+}
+
+// Field by field, in place: this runs for every update that arrives.
+static bool restore_motion(const FlWorld *world, Fields *fields, FlMotion *motion)
+{
+    const FlVec3 none = {0.0, 0.0, 0.0};
+    FlModel model = fields->model;
+    if (!fields->wide) {
+        dequantise_all(world, fields);
+    }
+    const double *more = fields->real + state_run(model).count;
+    motion->time = fields->step * FL_UPDATE_STEP_NS;
+    motion->horizon_ns = FL_FOREVER;
+    motion->position = vec3_of(fields->real);
+    motion->velocity = model == FL_MODEL_STILL ? none : vec3_of(fields->real + 3);
+    motion->acceleration = model == FL_MODEL_QUADRATIC ? vec3_of(more) : none;
+    motion->jerk = none;
+    motion->curve_ns = 0;
+    motion->turn_rate = model == FL_MODEL_CIRCULAR ? more[0] : 0.0;
+    motion->model = model;
+    if (!restore_facing(world, fields, more + model_run(model).count, &motion->facing)) {
+        return false;
+    }
+    if (model == FL_MODEL_CUBIC) {
+        restore_cubic(fields, motion);
+    }
+    return true;
+}
+
+static FlMotion nothing(void)
+{
+    FlState origin = {.facing = fl_facing_none()};
+    return fl_motion_make(FL_MODEL_STILL, &origin);
+}
+
+FlResult fl_update_round(const FlWorld *world, const FlMotion *motion, FlMotion *rounded,
+                         bool *wide)
+{
+    FlMotion storage;
+    Fields fields;
+    const FlMotion *settled = settle(motion, &storage);
+    *wide = false;
+    if (settled == NULL || !set_fields(world, settled, &fields)) {
+        *rounded = nothing();
+        return FL_BAD_VALUE;
+    }
+    *wide = fields.wide;
+    bool restored = restore_motion(world, &fields, rounded);
+    FL_ASSERT(restored);
+    return FL_OK;
+}
+
+// ---------------------------------------------------------------- from fields to bits
+
+/// Fields that wait to be written together: most updates then take three writes instead of a dozen.
+typedef struct Pending {
+    FlWriter *writer;
+    uint64_t word;
+    int32_t width;
+} Pending;
+
+static void put_pending(Pending *pending)
+{
+    fl_writer_put(pending->writer, pending->word, pending->width);
+    pending->word = 0;
+    pending->width = 0;
+}
+
+// 1 to 32 bits, or none.
+static void put(Pending *pending, uint64_t value, int32_t width)
+{
+    if (pending->width + width > 56) {
+        put_pending(pending);
+    }
+    pending->word |= value << pending->width;
+    pending->width += width;
+}
+
+static void put_long(Pending *pending, uint64_t value, int32_t width)
+{
+    put_pending(pending);
+    fl_writer_put(pending->writer, value, width);
+}
+
+static void put_run(Pending *pending, const FlWorld *world, Run run, const Fields *fields,
+                    int32_t at)
+{
+    for (int32_t i = 0; i < run.count; i++) {
+        if (fields->wide) {
+            put_long(pending, fl__bits_of(fields->real[at + i]), 64);
+        } else {
+            put(pending, fields->index[at + i], world->quantiser[run.first + i].width);
+        }
+    }
+}
+
+static void put_fields(FlWriter *writer, const FlWorld *world, const FlUpdate *update,
+                       const Fields *fields)
+{
+    Pending pending = {.writer = writer};
+    if (fields->wide) {
+        put(&pending, FORM_WIDE, FORM_WIDTH);
+    }
+    put(&pending, (uint32_t)fields->model * FACING_KINDS + (uint32_t)fields->facing, FORM_WIDTH);
+    put(&pending, update->entity, world->entity_width);
+    put(&pending, update->life & 3u, LIFE_WIDTH);
+    put(&pending, (uint64_t)fields->step & (STEPS_AROUND - 1), TIME_WIDTH);
+    Run state = state_run(fields->model);
+    Run model = model_run(fields->model);
+    put_run(&pending, world, state, fields, 0);
+    put_run(&pending, world, model, fields, state.count);
+    if (fields->model == FL_MODEL_CUBIC) {
+        put_long(&pending, (uint64_t)fields->duration, fields->wide ? 64 : DURATION_WIDTH);
+    }
+    put_long(&pending, fields->orientation, orientation_width(world, fields->facing));
+    put_run(&pending, world, rate_run(fields->facing), fields, state.count + model.count);
+    put_pending(&pending);
+    fl_writer_align(writer);
+}
+
+bool fl_update_encode(FlWriter *writer, const FlWorld *world, const FlUpdate *update)
+{
+    FL_ASSERT((writer->bit_count & 7) == 0);
+    FlMotion storage;
+    Fields fields;
+    const FlMotion *settled = settle(&update->motion, &storage);
+    if (settled == NULL || update->entity >= (uint32_t)world->def.entity_capacity ||
+        !set_fields(world, settled, &fields)) {
+        return false;
+    }
+    put_fields(writer, world, update, &fields);
+    return !writer->failed;
+}
+
+// ---------------------------------------------------------------- from bits to fields
+
+// Each of these answers whether what it took is something an encoder writes.
+
+static bool take_form(FlReader *reader, Fields *fields)
+{
+    uint32_t form = (uint32_t)fl_reader_take(reader, FORM_WIDTH);
+    fields->wide = form == FORM_WIDE;
+    if (fields->wide) {
+        form = (uint32_t)fl_reader_take(reader, FORM_WIDTH);
+    }
+    fields->model = (FlModel)(form / FACING_KINDS);
+    fields->facing = (FlFacingKind)(form % FACING_KINDS);
+    return form < FORM_WIDE;
+}
+
+static bool take_run(FlReader *reader, const FlWorld *world, Run run, Fields *fields, int32_t at)
+{
+    bool good = true;
+    for (int32_t i = 0; i < run.count; i++) {
+        const FlQuantiser *quantiser = &world->quantiser[run.first + i];
+        if (fields->wide) {
+            uint64_t bits = fl_reader_take(reader, 64);
+            fields->real[at + i] = fl__double_of(bits);
+            good &= isfinite(fields->real[at + i]) && bits != (uint64_t)1 << 63;
+        } else {
+            fields->index[at + i] = (uint32_t)fl_reader_take(reader, quantiser->width);
+            good &= fields->index[at + i] <= quantiser->last;
+        }
+    }
+    return good;
+}
+
+static bool take_duration(FlReader *reader, Fields *fields)
+{
+    fields->duration = 0;
+    if (fields->model != FL_MODEL_CUBIC) {
+        return true;
+    }
+    uint64_t duration = fl_reader_take(reader, fields->wide ? 64 : DURATION_WIDTH);
+    fields->duration = (int64_t)(duration & INT64_MAX);
+    return duration >= 1 && duration <= INT64_MAX;
+}
+
+static bool take_values(FlReader *reader, const FlWorld *world, Fields *fields)
+{
+    Run state = state_run(fields->model);
+    Run model = model_run(fields->model);
+    bool good = take_run(reader, world, state, fields, 0);
+    good &= take_run(reader, world, model, fields, state.count);
+    good &= take_duration(reader, fields);
+    fields->orientation = fl_reader_take(reader, orientation_width(world, fields->facing));
+    return good &
+           take_run(reader, world, rate_run(fields->facing), fields, state.count + model.count);
+}
+
+// A wide update that would have fitted is refused: one value, one encoding.
+static bool needs_wide(const FlWorld *world, const FlMotion *motion)
+{
+    Fields again;
+    return set_fields(world, motion, &again) && again.wide;
+}
+
+static FlUpdateFault take_update(FlReader *reader, const FlWorld *world, FlTime stamp,
+                                 FlUpdate *update)
+{
+    Fields fields;
+    if (!take_form(reader, &fields)) {
+        return reader->failed ? FL_UPDATE_TRUNCATED : FL_UPDATE_BAD_FORM;
+    }
+    update->entity = (uint32_t)fl_reader_take(reader, world->entity_width);
+    update->life = (uint32_t)fl_reader_take(reader, LIFE_WIDTH);
+    fields.step = step_unwrapped(fl_reader_take(reader, TIME_WIDTH), stamp);
+    bool good = take_values(reader, world, &fields);
+    bool padded = fl_reader_take(reader, -reader->bit_count & 7) == 0;
+    if (reader->failed) {
+        return FL_UPDATE_TRUNCATED;
+    }
+    if (update->entity >= (uint32_t)world->def.entity_capacity) {
+        return FL_UPDATE_BAD_ENTITY;
+    }
+    if (!step_in_range(fields.step)) {
+        return FL_UPDATE_BAD_TIME;
+    }
+    if (!good || !restore_motion(world, &fields, &update->motion)) {
+        return FL_UPDATE_BAD_VALUE;
+    }
+    if (!padded) {
+        return FL_UPDATE_BAD_PADDING;
+    }
+    return fields.wide && !needs_wide(world, &update->motion) ? FL_UPDATE_BAD_WIDE : FL_UPDATE_OK;
+}
+
+FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime stamp,
+                               FlUpdate *update)
+{
+    FL_ASSERT((reader->bit_count & 7) == 0 || reader->failed);
+    FlUpdateFault fault = take_update(reader, world, stamp, update);
+    if (fault != FL_UPDATE_OK) {
+        FlUpdate empty = {.motion = nothing()};
+        *update = empty;
+        fl_reader_fail(reader);
+    }
+    return fault;
+}
