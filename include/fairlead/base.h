@@ -126,6 +126,29 @@ static inline double fl_span_seconds(FlTime span)
 /// 0.
 FL_API FlTime fl_span_from_seconds(double seconds);
 
+// ---------------------------------------------------------------- addresses
+
+typedef enum FlFamily {
+    FL_FAMILY_NONE = 0,
+    FL_FAMILY_IPV4 = 4,
+    FL_FAMILY_IPV6 = 6,
+} FlFamily;
+
+/// Where a datagram comes from or goes to. Pass by value; {0} is nowhere. No padding: may be
+/// compared as bytes. Room `net` reads and writes them as text.
+typedef struct FlAddress {
+    uint8_t ip[16]; ///< As on the wire; IPv4 uses the first four.
+    uint32_t scope; ///< Interface of a link-local IPv6 address, else 0.
+    uint16_t port;  ///< In the machine's own byte order.
+    uint8_t family; ///< An FlFamily.
+    uint8_t unused; ///< Zero.
+} FlAddress;
+
+FL_API bool fl_address_equal(FlAddress a, FlAddress b);
+
+/// Equal addresses have equal hashes; all 64 bits are mixed.
+FL_API uint64_t fl_address_hash(FlAddress address);
+
 // ---------------------------------------------------------------- memory
 
 /// Where an object gets its memory. Both functions are set, or neither (then: malloc and free).

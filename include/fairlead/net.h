@@ -17,23 +17,8 @@
 
 #include "fairlead/base.h"
 
-// ---------------------------------------------------------------- addresses
-
-typedef enum FlFamily {
-    FL_FAMILY_NONE = 0,
-    FL_FAMILY_IPV4 = 4,
-    FL_FAMILY_IPV6 = 6,
-} FlFamily;
-
-/// Where a datagram comes from or goes to. Pass by value; {0} is nowhere. No padding: may be
-/// compared as bytes.
-typedef struct FlAddress {
-    uint8_t ip[16]; ///< As on the wire; IPv4 uses the first four.
-    uint32_t scope; ///< Interface of a link-local IPv6 address, else 0.
-    uint16_t port;  ///< In the machine's own byte order.
-    uint8_t family; ///< An FlFamily.
-    uint8_t unused; ///< Zero.
-} FlAddress;
+// ---------------------------------------------------------------- addresses (FlAddress is in
+// base.h)
 
 /// Enough for any address as text, its end included.
 #define FL_ADDRESS_TEXT_BYTES 80
@@ -101,11 +86,6 @@ FL_API FL_NODISCARD FlResult fl_address_resolve(const char *text, FlFamily famil
 /// Writes the address as fl_address_parse() reads it, ended by a zero byte; nowhere is "nowhere".
 /// Returns `out`.
 FL_API const char *fl_address_format(FlAddress address, char out[FL_ADDRESS_TEXT_BYTES]);
-
-FL_API bool fl_address_equal(FlAddress a, FlAddress b);
-
-/// Equal addresses have equal hashes; all 64 bits are mixed.
-FL_API uint64_t fl_address_hash(FlAddress address);
 
 /// A monotonic clock in nanoseconds. Starts anywhere, never runs back.
 FL_API FlTime fl_net_now(void);

@@ -30,7 +30,7 @@ static double reduce_far(double x, double *tail)
 void fl_sincos(double x, double *sin_out, double *cos_out)
 {
     if (!isfinite(x)) {
-        *sin_out = *cos_out = NAN;
+        *sin_out = *cos_out = (double)NAN;
         return;
     }
     double tail = 0.0;
@@ -103,7 +103,7 @@ double fl_exp(double x)
         return x;
     }
     if (x > 709.782712893384) {
-        return INFINITY;
+        return (double)INFINITY;
     }
     if (x < -745.1332191019412) {
         return 0.0;
@@ -161,7 +161,7 @@ static double atan_unit(double t)
 double fl_atan2(double y, double x)
 {
     if (isnan(x) || isnan(y)) {
-        return NAN;
+        return (double)NAN;
     }
     double ax = fabs(x);
     double ay = fabs(y);

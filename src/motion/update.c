@@ -325,90 +325,89 @@ static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
 
 // ---------------------------------------------------------------- from fields to motions
 
-static FlVec3 vec3_of(const double *real)
+// Real number `at`, whose quantiser is the given one.
+static double real_at(const FlWorld *world, const Fields *fields, int32_t quantiser, int32_t at)
 {
-    return fl_vec3(real[0], real[1], real[2]);
+    return fields->wide ? fields->real[at]
+                        : fl_dequantise(&world->quantiser[quantiser], fields->index[at]);
 }
 
-static void dequantise_run(const FlWorld *world, Run run, const uint32_t *index, double *real)
+static FlVec3 vec3_at(const FlWorld *world, const Fields *fields, int32_t quantiser, int32_t at)
 {
-    for (int32_t i = 0; i < run.count; i++) {
-        real[i] = fl_dequantise(&world->quantiser[run.first + i], index[i]);
-    }
+    double x = real_at(world, fields, quantiser, at);
+    double y = real_at(world, fields, quantiser + 1, at + 1);
+    double z = real_at(world, fields, quantiser + 2, at + 2);
+    return fl_vec3(x, y, z);
 }
 
-static void dequantise_all(const FlWorld *world, Fields *fields)
+// False for an orientation that no encoder makes. `at`: where the rates are.
+static bool restore_facing(const FlWorld *world, const Fields *fields, int32_t at, FlFacing *facing)
 {
-    Run state = state_run(fields->model);
-    Run model = model_run(fields->model);
-    dequantise_run(world, state, fields->index, fields->real);
-    dequantise_run(world, model, fields->index + state.count, fields->real + state.count);
-    int32_t done = state.count + model.count;
-    dequantise_run(world, rate_run(fields->facing), fields->index + done, fields->real + done);
-}
-
-// False for an orientation that no encoder makes.
-static bool restore_facing(const FlWorld *world, const Fields *fields, const double *rate,
-                           FlFacing *facing)
-{
-    *facing = fl_facing_none();
     facing->kind = fields->facing;
+    facing->yaw = facing->yaw_rate = 0.0;
+    facing->rotation = fl_quat_identity();
+    facing->spin = fl_vec3(0.0, 0.0, 0.0);
     if (fields->facing == FL_FACING_YAW) {
         facing->yaw = fl_circle_angle((uint32_t)fields->orientation, world->yaw_width);
-        facing->yaw_rate = rate[0];
+        facing->yaw_rate = real_at(world, fields, FL_QUANTISER_SPIN, at);
     } else if (fields->facing == FL_FACING_FREE) {
-        facing->spin = vec3_of(rate);
+        facing->spin = vec3_at(world, fields, FL_QUANTISER_SPIN, at);
         return fl_rotation_from_index(fields->orientation, world->rotation_part_width,
                                       &facing->rotation);
     }
     return true;
 }
 
-// `motion` has the start already.
-static void restore_cubic(const Fields *fields, FlMotion *motion)
+// `motion` has all but the curve.
+static void restore_cubic(const FlWorld *world, const Fields *fields, FlMotion *motion)
 {
-    motion->curve_ns = fields->duration;
-    motion->acceleration = vec3_of(fields->real + 6);
-    motion->jerk = vec3_of(fields->real + 9);
-    if (!fields->wide) {
-        FlState start = {
-            .time = motion->time,
-            .position = motion->position,
-            .velocity = motion->velocity,
-            .facing = motion->facing,
-        };
-        FlState end = {
-            .time = motion->time + fields->duration * FL_UPDATE_STEP_NS,
-            .position = vec3_of(fields->real + 6),
-            .velocity = vec3_of(fields->real + 9),
-        };
-        *motion = fl_motion_cubic(&start, &end);
+    FlVec3 sixth = vec3_at(world, fields, FL_QUANTISER_POSITION, 6);
+    FlVec3 ninth = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 9);
+    if (fields->wide) {
+        motion->acceleration = sixth;
+        motion->jerk = ninth;
+        motion->curve_ns = fields->duration;
+        return;
     }
+    FlState start = {
+        .time = motion->time,
+        .position = motion->position,
+        .velocity = motion->velocity,
+        .facing = motion->facing,
+    };
+    FlState end = {
+        .time = motion->time + fields->duration * FL_UPDATE_STEP_NS,
+        .position = sixth,
+        .velocity = ninth,
+    };
+    *motion = fl_motion_cubic(&start, &end);
 }
 
 // Field by field, in place: this runs for every update that arrives.
-static bool restore_motion(const FlWorld *world, Fields *fields, FlMotion *motion)
+static bool restore_motion(const FlWorld *world, const Fields *fields, FlMotion *motion)
 {
     const FlVec3 none = {0.0, 0.0, 0.0};
-    FlModel model = fields->model;
-    if (!fields->wide) {
-        dequantise_all(world, fields);
-    }
-    const double *more = fields->real + state_run(model).count;
     motion->time = fields->step * FL_UPDATE_STEP_NS;
     motion->horizon_ns = FL_FOREVER;
-    motion->position = vec3_of(fields->real);
-    motion->velocity = model == FL_MODEL_STILL ? none : vec3_of(fields->real + 3);
-    motion->acceleration = model == FL_MODEL_QUADRATIC ? vec3_of(more) : none;
-    motion->jerk = none;
+    motion->position = vec3_at(world, fields, FL_QUANTISER_POSITION, 0);
+    motion->velocity = motion->acceleration = motion->jerk = none;
     motion->curve_ns = 0;
-    motion->turn_rate = model == FL_MODEL_CIRCULAR ? more[0] : 0.0;
-    motion->model = model;
-    if (!restore_facing(world, fields, more + model_run(model).count, &motion->facing)) {
+    motion->turn_rate = 0.0;
+    motion->model = fields->model;
+    if (fields->model != FL_MODEL_STILL) {
+        motion->velocity = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 3);
+    }
+    if (fields->model == FL_MODEL_QUADRATIC) {
+        motion->acceleration = vec3_at(world, fields, FL_QUANTISER_ACCELERATION, 6);
+    } else if (fields->model == FL_MODEL_CIRCULAR) {
+        motion->turn_rate = real_at(world, fields, FL_QUANTISER_TURN_RATE, 6);
+    }
+    int32_t rates = state_run(fields->model).count + model_run(fields->model).count;
+    if (!restore_facing(world, fields, rates, &motion->facing)) {
         return false;
     }
-    if (model == FL_MODEL_CUBIC) {
-        restore_cubic(fields, motion);
+    if (fields->model == FL_MODEL_CUBIC) {
+        restore_cubic(world, fields, motion);
     }
     return true;
 }
@@ -438,44 +437,42 @@ FlResult fl_update_round(const FlWorld *world, const FlMotion *motion, FlMotion 
 
 // ---------------------------------------------------------------- from fields to bits
 
-/// Fields that wait to be written together: most updates then take three writes instead of a dozen.
-typedef struct Pending {
-    FlWriter *writer;
-    uint64_t word;
+/// An update's bytes as they grow, a word at a time: field by field into a writer is twice as slow.
+typedef struct Bits {
+    uint64_t word; ///< Begun, `width` bits of it used; 0 to 63.
     int32_t width;
-} Pending;
+    int32_t size; ///< Whole words before it, in bytes.
+    uint8_t bytes[(FL_UPDATE_BYTES_MAX + 7) / 8 * 8];
+} Bits;
 
-static void put_pending(Pending *pending)
+static void store_word(Bits *bits)
 {
-    fl_writer_put(pending->writer, pending->word, pending->width);
-    pending->word = 0;
-    pending->width = 0;
-}
-
-// 1 to 32 bits, or none.
-static void put(Pending *pending, uint64_t value, int32_t width)
-{
-    if (pending->width + width > 56) {
-        put_pending(pending);
+    uint8_t *byte = bits->bytes + bits->size;
+    for (int32_t i = 0; i < 8; i++) {
+        byte[i] = (uint8_t)(bits->word >> (8 * i));
     }
-    pending->word |= value << pending->width;
-    pending->width += width;
 }
 
-static void put_long(Pending *pending, uint64_t value, int32_t width)
+// 0 to 64 bits of a value that has no more.
+static void put(Bits *bits, uint64_t value, int32_t width)
 {
-    put_pending(pending);
-    fl_writer_put(pending->writer, value, width);
+    bits->word |= value << bits->width;
+    bits->width += width;
+    if (bits->width >= 64) {
+        store_word(bits);
+        bits->size += 8;
+        bits->width -= 64;
+        bits->word = bits->width == 0 ? 0 : value >> (width - bits->width);
+    }
 }
 
-static void put_run(Pending *pending, const FlWorld *world, Run run, const Fields *fields,
-                    int32_t at)
+static void put_run(Bits *bits, const FlWorld *world, Run run, const Fields *fields, int32_t at)
 {
     for (int32_t i = 0; i < run.count; i++) {
         if (fields->wide) {
-            put_long(pending, fl__bits_of(fields->real[at + i]), 64);
+            put(bits, fl__bits_of(fields->real[at + i]), 64);
         } else {
-            put(pending, fields->index[at + i], world->quantiser[run.first + i].width);
+            put(bits, fields->index[at + i], world->quantiser[run.first + i].width);
         }
     }
 }
@@ -483,25 +480,27 @@ static void put_run(Pending *pending, const FlWorld *world, Run run, const Field
 static void put_fields(FlWriter *writer, const FlWorld *world, const FlUpdate *update,
                        const Fields *fields)
 {
-    Pending pending = {.writer = writer};
+    Bits bits;
+    bits.word = 0;
+    bits.width = bits.size = 0;
     if (fields->wide) {
-        put(&pending, FORM_WIDE, FORM_WIDTH);
+        put(&bits, FORM_WIDE, FORM_WIDTH);
     }
-    put(&pending, (uint32_t)fields->model * FACING_KINDS + (uint32_t)fields->facing, FORM_WIDTH);
-    put(&pending, update->entity, world->entity_width);
-    put(&pending, update->life & 3u, LIFE_WIDTH);
-    put(&pending, (uint64_t)fields->step & (STEPS_AROUND - 1), TIME_WIDTH);
+    put(&bits, (uint32_t)fields->model * FACING_KINDS + (uint32_t)fields->facing, FORM_WIDTH);
+    put(&bits, update->entity, world->entity_width);
+    put(&bits, update->life & 3u, LIFE_WIDTH);
+    put(&bits, (uint64_t)fields->step & (STEPS_AROUND - 1), TIME_WIDTH);
     Run state = state_run(fields->model);
     Run model = model_run(fields->model);
-    put_run(&pending, world, state, fields, 0);
-    put_run(&pending, world, model, fields, state.count);
+    put_run(&bits, world, state, fields, 0);
+    put_run(&bits, world, model, fields, state.count);
     if (fields->model == FL_MODEL_CUBIC) {
-        put_long(&pending, (uint64_t)fields->duration, fields->wide ? 64 : DURATION_WIDTH);
+        put(&bits, (uint64_t)fields->duration, fields->wide ? 64 : DURATION_WIDTH);
     }
-    put_long(&pending, fields->orientation, orientation_width(world, fields->facing));
-    put_run(&pending, world, rate_run(fields->facing), fields, state.count + model.count);
-    put_pending(&pending);
-    fl_writer_align(writer);
+    put(&bits, fields->orientation, orientation_width(world, fields->facing));
+    put_run(&bits, world, rate_run(fields->facing), fields, state.count + model.count);
+    store_word(&bits); // what is left of it is zero: the padding
+    fl_writer_bytes(writer, bits.bytes, bits.size + (bits.width + 7) / 8);
 }
 
 bool fl_update_encode(FlWriter *writer, const FlWorld *world, const FlUpdate *update)
@@ -588,9 +587,11 @@ static FlUpdateFault take_update(FlReader *reader, const FlWorld *world, FlTime 
     if (!take_form(reader, &fields)) {
         return reader->failed ? FL_UPDATE_TRUNCATED : FL_UPDATE_BAD_FORM;
     }
-    update->entity = (uint32_t)fl_reader_take(reader, world->entity_width);
-    update->life = (uint32_t)fl_reader_take(reader, LIFE_WIDTH);
-    fields.step = step_unwrapped(fl_reader_take(reader, TIME_WIDTH), stamp);
+    // Entity, life and time at once.
+    uint64_t head = fl_reader_take(reader, world->entity_width + LIFE_WIDTH + TIME_WIDTH);
+    update->entity = (uint32_t)(head & (((uint64_t)1 << world->entity_width) - 1));
+    update->life = (uint32_t)(head >> world->entity_width & 3u);
+    fields.step = step_unwrapped(head >> (world->entity_width + LIFE_WIDTH), stamp);
     bool good = take_values(reader, world, &fields);
     bool padded = fl_reader_take(reader, -reader->bit_count & 7) == 0;
     if (reader->failed) {

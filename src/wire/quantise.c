@@ -11,8 +11,8 @@ bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index)
     if (!(fabs(steps) < 4294967296.5)) { // NaN as well
         return false;
     }
-    int64_t found = (int64_t)quantiser->zero + fl__round_away(steps);
-    if (found < 0 || found > (int64_t)quantiser->last) {
+    uint64_t found = (uint64_t)((int64_t)quantiser->zero + fl__round_away(steps));
+    if (found > quantiser->last) { // below 0, it is far above
         return false;
     }
     *index = (uint32_t)found;

@@ -167,11 +167,11 @@ static void hash_number(uint64_t *hash, uint64_t value, int32_t bytes)
     }
 }
 
-// PROTOCOL ID: FNV-1a (64 bits) over these bytes.               spec/WIRE.md section 3.3
+// PROTOCOL ID: FNV-1a over these, reals as IEEE 754 bits.       spec/WIRE.md section 3.3
 //
 //   bytes  value
-//   4      FL_WIRE_VERSION
-//   24     low: x, y, z       each real number as its IEEE 754 bits, -0.0 as 0.0
+//   4      wire version
+//   24     low: x, y, z
 //   24     high: x, y, z
 //   8      precision
 //   8      top_speed
