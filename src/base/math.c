@@ -10,21 +10,17 @@
 #define STRIDE 1048576.0        // 2^20 quarter turns: scaling by it is exact
 #define FAR (MODERATE * STRIDE) // beyond it pi's stored digits no longer suffice
 
-// Takes whole multiples of 2^20 quarter turns off x, exactly; what remains is x + *tail.
-static double reduce_far(double x, double *tail)
+// Takes whole multiples of 2^20 quarter turns off *x, exactly but for what the answer says.
+static FlReduction reduce_far(double *x)
 {
-    if (fabs(x) > FAR) {
-        x = fmod(x, STRIDE * (2.0 * FL_PI)); // digits are lost here, determinism is not
+    if (fabs(*x) > FAR) {
+        *x = fmod(*x, STRIDE * (2.0 * FL_PI)); // digits are lost here, determinism is not
     }
-    double k = (x * (2.0 / FL_PI / STRIDE) + FL__ROUND_MAGIC) - FL__ROUND_MAGIC;
-    double a = x - k * (FL__HALF_PI_A * STRIDE);
-    double b = k * (FL__HALF_PI_B * STRIDE);
-    double head = a - b;
-    double lost = (a - head) - b;
-    double c = k * (FL__HALF_PI_C * STRIDE) - lost;
-    double r = head - c;
-    *tail = (head - r) - c;
-    return r;
+    double k = (*x * (2.0 / FL_PI / STRIDE) + FL__ROUND_MAGIC) - FL__ROUND_MAGIC;
+    FlReduction reduction = {0.0, k * STRIDE};
+    double without_first = *x - k * (FL__HALF_PI_A * STRIDE);
+    *x = fl__minus(without_first, k * (FL__HALF_PI_B * STRIDE), &reduction.tail);
+    return reduction;
 }
 
 void fl_sincos(double x, double *sin_out, double *cos_out)
@@ -33,11 +29,11 @@ void fl_sincos(double x, double *sin_out, double *cos_out)
         *sin_out = *cos_out = (double)NAN;
         return;
     }
-    double tail = 0.0;
+    FlReduction reduction = {0.0, 0.0};
     if (fabs(x) > MODERATE) {
-        x = reduce_far(x, &tail);
+        reduction = reduce_far(&x);
     }
-    fl__sincos_moderate(x, tail, sin_out, cos_out);
+    fl__sincos_moderate(x, reduction, sin_out, cos_out);
 }
 
 double fl_sin(double x)

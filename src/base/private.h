@@ -65,20 +65,35 @@ static inline void fl__sincos_reduced(double r, double tail, double *sin_out, do
 #define FL__HALF_PI_B 6.07710050630396597660e-11
 #define FL__HALF_PI_C 2.02226624879595063154e-21
 
+/// a - b, and in *lost what rounding took from it, whichever is larger (Knuth's two-sum).
+static inline double fl__minus(double a, double b, double *lost)
+{
+    double difference = a - b;
+    double part = a - difference;
+    *lost = (a - (difference + part)) + (part - b);
+    return difference;
+}
+
+/// What has been taken off an angle already, in whole multiples of 2^20 quarter turns: `tail` still
+/// belongs to it, and the last part of pi/2, `quarters` times, must still be taken off.
+typedef struct FlReduction {
+    double tail;
+    double quarters;
+} FlReduction;
+
 /// sin and cos for |x| <= 1e6 (the caller sees to it).
-static inline void fl__sincos_moderate(double x, double x_tail, double *sin_out, double *cos_out)
+static inline void fl__sincos_moderate(double x, FlReduction before, double *sin_out,
+                                       double *cos_out)
 {
     double shifted = x * (2.0 / FL_PI) + FL__ROUND_MAGIC;
     double k = shifted - FL__ROUND_MAGIC;
     uint64_t quadrant = fl__bits_of(shifted);
 
-    double a = x - k * FL__HALF_PI_A;
-    double b = k * FL__HALF_PI_B;
-    double head = a - b;
-    double lost = (a - head) - b;
-    double c = k * FL__HALF_PI_C - lost - x_tail;
-    double r = head - c;
-    double tail = (head - r) - c;
+    double lost, lost_with_tail, tail;
+    double head = fl__minus(x - k * FL__HALF_PI_A, k * FL__HALF_PI_B, &lost);
+    head = fl__minus(head, -before.tail, &lost_with_tail);
+    double rest = (k + before.quarters) * FL__HALF_PI_C - lost - lost_with_tail;
+    double r = fl__minus(head, rest, &tail);
 
     double s, co;
     fl__sincos_reduced(r, tail, &s, &co);

@@ -21,6 +21,10 @@ FlQuat fl_quat_conjugate(FlQuat q)
 FlQuat fl_quat_normalise(FlQuat q)
 {
     double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    if (isinf(square) && fl_quat_finite(q)) { // too long to be squared, but it has a direction
+        FlQuat shorter = {q.w * 1e-300, q.x * 1e-300, q.y * 1e-300, q.z * 1e-300};
+        return fl_quat_normalise(shorter);
+    }
     if (!(square > 1e-300)) {
         return fl_quat_identity();
     }

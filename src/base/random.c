@@ -53,7 +53,8 @@ double fl_random_unit(FlRandom *random)
 
 double fl_random_between(FlRandom *random, double low, double high)
 {
-    return low + (high - low) * fl_random_unit(random);
+    double draw = low + (high - low) * fl_random_unit(random);
+    return draw < high ? draw : nextafter(high, low); // the sum may round up to high
 }
 
 uint64_t fl_random_below(FlRandom *random, uint64_t bound)

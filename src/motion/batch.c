@@ -35,6 +35,7 @@ FL__WIDE
 static void circular_positions(int32_t count, const FlMotionArrays *m, double now_ns,
                                FL__RESTRICT_OUT)
 {
+    const FlReduction whole = {0.0, 0.0};
     const double *since = m->since_ns;
     FlVec3Arrays p = m->position;
     FlVec3Arrays v = m->velocity;
@@ -44,7 +45,7 @@ static void circular_positions(int32_t count, const FlMotionArrays *m, double no
         bool turns = fabs(phi) >= 1e-150;
         double half = turns ? 0.5 * phi : 1.0;
         double sine, cosine;
-        fl__sincos_moderate(half, 0.0, &sine, &cosine);
+        fl__sincos_moderate(half, whole, &sine, &cosine);
         double ratio = sine / half;
         double along = turns ? ratio * cosine : 1.0;
         double across = turns ? ratio * sine : 0.5 * phi;

@@ -26,7 +26,7 @@ static Stretch stretch_from(const FlMotion *m, FlTime from)
 {
     Stretch s = {.position = fl_motion_position(m, from), .velocity = fl_motion_velocity(m, from)};
     FlTime span = fl_span(from, m->time);
-    bool ended = span >= m->horizon_ns;
+    bool ended = fl__past_horizon(m, span);
     if (!ended && m->model == FL_MODEL_QUADRATIC) {
         s.acceleration = m->acceleration;
     }

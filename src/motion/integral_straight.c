@@ -39,7 +39,7 @@ static inline double mean_distance(FlVec3 gap, FlVec3 drift)
     double q1 = fl_vec3_length(fl_vec3_add(gap, drift));
     double dd = fl_vec3_dot(drift, drift);
     double d = sqrt(dd);
-    bool moving = d > 1e-17 * q0; // else nothing changes, and the quotients have no meaning
+    bool moving = !(d <= 1e-17 * q0); // else nothing changes; NaN must get through
     double inverse_d = 1.0 / (moving ? d : 1.0);
     double inverse_sum = 1.0 / (moving ? q0 + q1 : 1.0);
 
@@ -79,7 +79,7 @@ static inline double mean_distance_scaled(FlVec3 gap, FlVec3 drift)
 double fl__mean_distance(FlVec3 gap, FlVec3 drift)
 {
     double size = largest(gap, drift);
-    bool ordinary = size > 1e-70 && size < 1e70;
+    bool ordinary = size > 1e-50 && size < 1e50; // fourth powers of 1e-17 of it fit, too
     return ordinary ? mean_distance(gap, drift) : mean_distance_scaled(gap, drift);
 }
 

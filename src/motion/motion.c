@@ -154,7 +154,7 @@ FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
 FlVec3 fl_motion_velocity(const FlMotion *motion, FlTime time)
 {
     FlTime span = fl_span(time, motion->time);
-    if (span >= motion->horizon_ns || motion->model == FL_MODEL_STILL) {
+    if (fl__past_horizon(motion, span) || motion->model == FL_MODEL_STILL) {
         return fl_vec3(0.0, 0.0, 0.0);
     }
     if (motion->model == FL_MODEL_CIRCULAR) {

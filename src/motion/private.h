@@ -42,6 +42,13 @@ static inline FlVec3 fl__turned(FlVec3 v, double phi)
     return fl_vec3(v.x * c - v.y * s, v.x * s + v.y * c, v.z);
 }
 
+/// True if a motion stands still `span` after its time. A span held at the end of the range is not
+/// "for ever".
+static inline bool fl__past_horizon(const FlMotion *m, FlTime span)
+{
+    return m->horizon_ns != FL_FOREVER && span >= m->horizon_ns;
+}
+
 /// The mean distance, over an interval, of two points that start `gap` apart and drift by `drift`
 /// in it.
 double fl__mean_distance(FlVec3 gap, FlVec3 drift);

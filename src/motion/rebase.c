@@ -33,10 +33,12 @@ static void move_along_curve(FlMotion *motion, double s)
 FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time)
 {
     FlTime span = fl_span(time, motion->time);
-    if (span >= motion->horizon_ns) {
+    bool curved = motion->model == FL_MODEL_CUBIC;
+    bool ended = curved && span >= motion->curve_ns;
+    if (fl__past_horizon(motion, span)) {
         return stopped(motion, time);
     }
-    if (span == 0) {
+    if (span == 0 && !ended) {
         return *motion;
     }
     FlMotion moved = *motion;
@@ -45,14 +47,14 @@ FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time)
     if (motion->horizon_ns != FL_FOREVER) {
         moved.horizon_ns = fl_span(motion->horizon_ns, span);
     }
-    if (motion->model == FL_MODEL_CUBIC && span < motion->curve_ns) {
+    if (curved && !ended) {
         move_along_curve(&moved, fl_span_seconds(span));
         moved.curve_ns = fl_span(motion->curve_ns, span);
         return moved;
     }
     moved.position = fl_motion_position(motion, time);
     moved.velocity = fl_motion_velocity(motion, time);
-    if (motion->model == FL_MODEL_CUBIC) {
+    if (ended) {
         moved.model = FL_MODEL_LINEAR;
         moved.acceleration = moved.jerk = fl_vec3(0.0, 0.0, 0.0);
         moved.curve_ns = 0;

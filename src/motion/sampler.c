@@ -21,10 +21,10 @@ static double turn_rate_between(FlVec3 before, FlVec3 after, double seconds)
     return fl_atan2(cross, dot) / seconds;
 }
 
+// Is this a sample that can follow the last?
 static FlResult refuse(const FlSampler *sampler, const FlState *state)
 {
-    bool finite = fl_vec3_finite(state->position) && fl_vec3_finite(state->velocity);
-    if (!finite) {
+    if (!fl_state_finite(state)) {
         return FL_BAD_VALUE;
     }
     if (sampler->count > 0 && state->time <= sampler->last.time) {
@@ -33,11 +33,16 @@ static FlResult refuse(const FlSampler *sampler, const FlState *state)
     return FL_OK;
 }
 
-static void remember(FlSampler *sampler, const FlState *state)
+// Remembers the completed sample, unless its quotients overflowed.
+static FlResult accept(FlSampler *sampler, const FlState *state)
 {
+    if (!fl_state_finite(state)) {
+        return FL_BAD_VALUE;
+    }
     sampler->last_span_ns = sampler->count > 0 ? fl_span(state->time, sampler->last.time) : 0;
     sampler->last = *state;
     sampler->count = sampler->count < 3 ? sampler->count + 1 : 3;
+    return FL_OK;
 }
 
 static void derive(FlState *state, FlVec3 velocity_before, double seconds)
@@ -65,8 +70,7 @@ FlResult fl_sampler_add(FlSampler *sampler, FlState *state)
             derive(state, sampler->last.velocity, between);
         }
     }
-    remember(sampler, state);
-    return FL_OK;
+    return accept(sampler, state);
 }
 
 FlResult fl_sampler_add_with_velocity(FlSampler *sampler, FlState *state)
@@ -81,6 +85,5 @@ FlResult fl_sampler_add_with_velocity(FlSampler *sampler, FlState *state)
         FlTime span = fl_span(state->time, sampler->last.time);
         derive(state, sampler->last.velocity, fl_span_seconds(span));
     }
-    remember(sampler, state);
-    return FL_OK;
+    return accept(sampler, state);
 }

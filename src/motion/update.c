@@ -311,6 +311,9 @@ static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
     if ((uint32_t)motion->model > FL_MODEL_CUBIC || !step_in_range(step)) {
         return NULL;
     }
+    if (motion->facing.kind == FL_FACING_FREE && !fl_quat_finite(motion->facing.rotation)) {
+        return NULL; // now, because re-basing makes it of length one, and NaN the identity
+    }
     bool curved = motion->model == FL_MODEL_CUBIC;
     if (step * FL_UPDATE_STEP_NS == motion->time && motion->horizon_ns > 0 && !curved) {
         return motion;
