@@ -32,8 +32,10 @@
 
 #if defined(__GNUC__)
 #define FL_NODISCARD __attribute__((warn_unused_result))
+#define FL_NORETURN __attribute__((noreturn))
 #else
 #define FL_NODISCARD
+#define FL_NORETURN
 #endif
 
 // ---------------------------------------------------------------- results
@@ -69,7 +71,7 @@ FL_API const char *fl_result_text(FlResult result);
 // ---------------------------------------------------------------- assert
 
 /// Called for a broken invariant or a bad argument: prints where, then aborts. Does not return.
-FL_API void fl_assert_failed(const char *expression, const char *file, int line);
+FL_API FL_NORETURN void fl_assert_failed(const char *expression, const char *file, int line);
 
 /// Our own mistakes. Alive in Debug and RelWithDebInfo; a Release build defines FL_NO_ASSERT.
 #if defined(FL_NO_ASSERT)

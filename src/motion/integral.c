@@ -2,9 +2,8 @@
 //
 // The interval is cut where a motion changes its formula (a cubic's ends, a horizon). On each
 // stretch both motions are re-based to the stretch's start: a polynomial of degree three at most,
-// or an arc. Straight against straight has a closed form. All else is integrated by Gauss and
-// Kronrod's 7 and 15 points, halving where the two disagree; the integrand is a length, smooth
-// except where the paths touch, and there halving closes in on the corner.
+// or an arc. Straight against straight has a closed form; all else is integrated
+// numerically.
 #include "private.h"
 
 // ---------------------------------------------------------------- one motion on a stretch without
@@ -93,79 +92,170 @@ static Relative relative_of(const Stretch *a, const Stretch *b)
     return r;
 }
 
-static double relative_distance(const Relative *r, double s)
+// The distance at one time, and how half its square changes there: negative while the two come
+// nearer.
+typedef struct Apart {
+    double distance;
+    double trend;
+} Apart;
+
+// An arc's part of the relative motion: displacement per second so far, and velocity.
+static FlVec3 arc_velocity(FlArc arc, double phi, FlVec3 v)
+{
+    double sine = arc.along * phi;
+    double cosine = 1.0 - arc.across * phi;
+    return fl_vec3(v.x * cosine - v.y * sine, v.x * sine + v.y * cosine, v.z);
+}
+
+static Apart relative_at(const Relative *r, double s)
 {
     FlVec3 lead = r->velocity;
+    FlVec3 velocity = r->velocity;
     if (r->turn_common != 0.0) {
-        lead = fl__arc_lead(fl__arc(r->turn_common * s), lead);
+        double phi = r->turn_common * s;
+        FlArc arc = fl__arc(phi);
+        lead = fl__arc_lead(arc, r->velocity);
+        velocity = arc_velocity(arc, phi, r->velocity);
     }
-    FlVec3 bend = fl_vec3_add_scaled(r->acceleration, r->jerk, s / 3.0);
-    lead = fl_vec3_add_scaled(lead, bend, 0.5 * s);
+    lead = fl_vec3_add_scaled(lead, fl_vec3_add_scaled(r->acceleration, r->jerk, s / 3.0), 0.5 * s);
+    velocity =
+        fl_vec3_add_scaled(velocity, fl_vec3_add_scaled(r->acceleration, r->jerk, 0.5 * s), s);
     if (r->turn_a != 0.0) {
-        lead = fl_vec3_add(lead, fl__arc_lead(fl__arc(r->turn_a * s), r->arc_a));
+        FlArc arc = fl__arc(r->turn_a * s);
+        lead = fl_vec3_add(lead, fl__arc_lead(arc, r->arc_a));
+        velocity = fl_vec3_add(velocity, arc_velocity(arc, r->turn_a * s, r->arc_a));
     }
     if (r->turn_b != 0.0) {
-        lead = fl_vec3_sub(lead, fl__arc_lead(fl__arc(r->turn_b * s), r->arc_b));
+        FlArc arc = fl__arc(r->turn_b * s);
+        lead = fl_vec3_sub(lead, fl__arc_lead(arc, r->arc_b));
+        velocity = fl_vec3_sub(velocity, arc_velocity(arc, r->turn_b * s, r->arc_b));
     }
-    return fl_vec3_length(fl_vec3_add_scaled(r->position, lead, s));
+    FlVec3 gap = fl_vec3_add_scaled(r->position, lead, s);
+    Apart apart = {fl_vec3_length(gap), fl_vec3_dot(gap, velocity)};
+    return apart;
 }
 
 // ---------------------------------------------------------------- quadrature
+//
+// Gauss and Kronrod's rules with 7 and 15 points on panels. Where two paths (nearly) touch, the
+// distance has a corner, and the two rules can agree by chance on a wrong value; so a panel that
+// holds a closest approach is first cut there, where each side is smooth. Then panels are halved
+// until the rules agree.
+
+typedef struct Quadrature {
+    const Relative *relative;
+    double allowed;      // doubt that a panel may keep
+    double noise_per_s;  // doubt that is rounding, per second: no halving cures it
+    int32_t panels_left; // how many more may be measured
+} Quadrature;
 
 typedef struct Panel {
     double from, to;
     double value;
-    double doubt; // how far the two rules disagree
+    double doubt;        // how far the two rules disagree
+    double nearer_until; // a closest approach lies between this
+    double farther_from; // and this; equal if there is none inside
 } Panel;
 
-static Panel panel_measure(const Relative *r, double from, double to)
+#define NODES 15
+
+static const double kronrod_node[8] = {
+    0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
+    0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
+    0.586087235467691130294144691258380, 0.405845151377397166906606412076961,
+    0.207784955007898467600689403773245, 0.0,
+};
+static const double kronrod_weight[8] = {
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
+    0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
+    0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
+};
+static const double gauss_weight[4] = {
+    0.129484966168869693270611432679082,
+    0.279705391489276667901467771423780,
+    0.381830050505118944950369775488975,
+    0.417959183673469387755102040816327,
+};
+
+// Watches the trend from one time to the next for a closest approach.
+static void panel_watch(Panel *panel, double *time_before, double *trend_before, double time,
+                        double trend)
 {
-    static const double node[8] = {
-        0.991455371120812639206854697526329, 0.949107912342758524526189684047851,
-        0.864864423359769072789712788640926, 0.741531185599394439863864773280788,
-        0.586087235467691130294144691258380, 0.405845151377397166906606412076961,
-        0.207784955007898467600689403773245, 0.0,
-    };
-    static const double kronrod[8] = {
-        0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
-        0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
-        0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
-        0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
-    };
-    static const double gauss[4] = {
-        0.129484966168869693270611432679082,
-        0.279705391489276667901467771423780,
-        0.381830050505118944950369775488975,
-        0.417959183673469387755102040816327,
-    };
+    if (*trend_before < 0.0 && trend > 0.0) {
+        panel->nearer_until = *time_before;
+        panel->farther_from = time;
+    }
+    *time_before = time;
+    *trend_before = trend;
+}
+
+static Panel panel_measure(Quadrature *q, double from, double to)
+{
     double middle = 0.5 * (from + to);
     double half = 0.5 * (to - from);
-    double centre = relative_distance(r, middle);
-    double fine = kronrod[7] * centre;
-    double coarse = gauss[3] * centre;
-    for (int32_t i = 0; i < 7; i++) {
-        double pair = relative_distance(r, middle - half * node[i]) +
-                      relative_distance(r, middle + half * node[i]);
-        fine += kronrod[i] * pair;
-        if (i % 2 == 1) {
-            coarse += gauss[i / 2] * pair;
-        }
+    double fine = 0.0, coarse = 0.0;
+    Panel panel = {.from = from, .to = to};
+    double time_before = from;
+    double trend_before = relative_at(q->relative, from).trend;
+    for (int32_t i = 0; i < NODES; i++) {
+        int32_t k = i < 8 ? i : NODES - 1 - i;
+        double time = i < 8 ? middle - half * kronrod_node[k] : middle + half * kronrod_node[k];
+        Apart apart = relative_at(q->relative, time);
+        fine += kronrod_weight[k] * apart.distance;
+        coarse += k % 2 == 1 ? gauss_weight[k / 2] * apart.distance : 0.0;
+        panel_watch(&panel, &time_before, &trend_before, time, apart.trend);
     }
-    Panel panel = {from, to, half * fine, half * fabs(fine - coarse)};
+    panel_watch(&panel, &time_before, &trend_before, to, relative_at(q->relative, to).trend);
+    panel.value = half * fine;
+    panel.doubt = half * fabs(fine - coarse);
+    q->panels_left--;
     return panel;
 }
 
-#define RADIANS_PER_PANEL                                                                          \
-    2.0 // about a third of a turn is a shape that 15 points follow to rounding
-#define PANELS_AT_MOST 4096
-#define DEPTH_AT_MOST 40
-#define TOLERANCE 2e-9 // per panel and of the whole; a touching point leaves two such panels
-
-// Refines one panel until its doubt is below `allowed`. The stack holds right halves still to do.
-static double panel_refine(const Relative *r, Panel panel, double allowed)
+static double closest_approach(const Quadrature *q, const Panel *p)
 {
-    Panel todo[DEPTH_AT_MOST + 1];
-    int32_t depth[DEPTH_AT_MOST + 1];
+    double low = p->nearer_until;
+    double high = p->farther_from;
+    for (int32_t i = 0; i < 30; i++) {
+        double middle = 0.5 * (low + high);
+        if (relative_at(q->relative, middle).trend < 0.0) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return 0.5 * (low + high);
+}
+
+#define END_ZONE 1e-7 // a corner nearer to an end than this share of the panel does not matter
+
+// Where to cut a panel: at a closest approach inside it, else in the middle if it is in doubt, else
+// (at its start) not.
+static double panel_cut(const Quadrature *q, const Panel *p)
+{
+    double width = p->to - p->from;
+    double bearable = q->allowed + q->noise_per_s * width;
+    if (q->panels_left <= 0 || !(p->value > bearable)) {
+        return p->from;
+    }
+    if (p->nearer_until < p->farther_from) {
+        double cut = closest_approach(q, p);
+        double margin = END_ZONE * width;
+        if (cut > p->from + margin && cut < p->to - margin) {
+            return cut;
+        }
+    }
+    return p->doubt > bearable ? 0.5 * (p->from + p->to) : p->from;
+}
+
+#define DEPTH_AT_MOST 48
+
+// Refines one panel until nothing in it is in doubt. The stack holds right parts still to do.
+static double panel_refine(Quadrature *q, Panel panel)
+{
+    Panel todo[DEPTH_AT_MOST + 2];
+    int32_t depth[DEPTH_AT_MOST + 2];
     int32_t count = 1;
     double sum = 0.0;
     todo[0] = panel;
@@ -173,15 +263,14 @@ static double panel_refine(const Relative *r, Panel panel, double allowed)
     while (count > 0) {
         Panel p = todo[--count];
         int32_t level = depth[count];
-        // Not "doubt > allowed": NaN must end the loop too.
-        if (!(p.doubt > allowed) || level == DEPTH_AT_MOST) {
+        double cut = level < DEPTH_AT_MOST ? panel_cut(q, &p) : p.from;
+        if (!(cut > p.from && cut < p.to)) {
             sum += p.value;
             continue;
         }
-        double middle = 0.5 * (p.from + p.to);
-        todo[count] = panel_measure(r, middle, p.to);
+        todo[count] = panel_measure(q, cut, p.to);
         depth[count++] = level + 1;
-        todo[count] = panel_measure(r, p.from, middle);
+        todo[count] = panel_measure(q, p.from, cut);
         depth[count++] = level + 1;
     }
     return sum;
@@ -194,6 +283,22 @@ static bool is_nothing(const Relative *r)
            is_zero(r->jerk) && r->turn_a == 0.0 && r->turn_b == 0.0;
 }
 
+#define TOLERANCE 1e-9 // doubt of one panel, of the whole
+#define RADIANS_PER_PANEL                                                                          \
+    2.0                     // about a third of a turn is a shape that 15 points follow to rounding
+#define PANELS_AT_MOST 8192 // turns beyond 16384 rad in one interval are estimated, not followed
+#define REFINED_PER_PANEL 64
+#define ROUNDING 1e-15
+
+// How large the numbers are that cancel in evaluating the distance.
+static double magnitude(const Relative *r, double seconds)
+{
+    double arcs = fl_vec3_length(r->arc_a) + fl_vec3_length(r->arc_b);
+    return fl_vec3_length(r->position) + seconds * (fl_vec3_length(r->velocity) + arcs +
+                                                    seconds * (fl_vec3_length(r->acceleration) +
+                                                               seconds * fl_vec3_length(r->jerk)));
+}
+
 static double curved_integral(const Relative *r, double seconds)
 {
     if (is_nothing(r)) {
@@ -202,19 +307,21 @@ static double curved_integral(const Relative *r, double seconds)
     double turn = fabs(r->turn_common) + fabs(r->turn_a) + fabs(r->turn_b);
     double wanted = ceil(turn * seconds / RADIANS_PER_PANEL);
     int32_t panels = wanted < 1.0 ? 1 : wanted < PANELS_AT_MOST ? (int32_t)wanted : PANELS_AT_MOST;
-    if (panels == 1) {
-        Panel whole = panel_measure(r, 0.0, seconds);
-        return panel_refine(r, whole, TOLERANCE * whole.value);
-    }
+    bool followed = panels < PANELS_AT_MOST;
+    Quadrature q = {
+        .relative = r,
+        .noise_per_s = ROUNDING * magnitude(r, seconds),
+        .panels_left = panels * (followed ? 2 + REFINED_PER_PANEL : 2),
+    };
     double step = seconds / panels;
     double rough = 0.0;
     for (int32_t i = 0; i < panels; i++) {
-        rough += panel_measure(r, i * step, (i + 1) * step).value;
+        rough += panel_measure(&q, i * step, (i + 1) * step).value;
     }
+    q.allowed = TOLERANCE * rough;
     double sum = 0.0;
     for (int32_t i = 0; i < panels; i++) {
-        Panel p = panel_measure(r, i * step, (i + 1) * step);
-        sum += panel_refine(r, p, TOLERANCE * rough);
+        sum += panel_refine(&q, panel_measure(&q, i * step, (i + 1) * step));
     }
     return sum;
 }

@@ -123,7 +123,7 @@ static FlVec3 cubic_position(const FlMotion *m, FlTime span)
     }
     FlVec3 turning = fl_vec3_add_scaled(m->acceleration, m->jerk, 0.5 * s);
     FlVec3 straight = fl_vec3_add_scaled(m->velocity, turning, s);
-    return fl_vec3_add_scaled(position, straight, fl_span_seconds(span - on_curve));
+    return fl_vec3_add_scaled(position, straight, fl_span_seconds(fl_span(span, on_curve)));
 }
 
 FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
@@ -147,7 +147,7 @@ FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
     case FL_MODEL_AUTO:
         break;
     }
-    FL_ASSERT(!"a motion has one of the models above");
+    FL_ASSERT(false && "a motion has one of the models above");
     return motion->position;
 }
 

@@ -364,11 +364,9 @@ static bool restore_facing(const FlWorld *world, const Fields *fields, int32_t a
 // `motion` has all but the curve.
 static void restore_cubic(const FlWorld *world, const Fields *fields, FlMotion *motion)
 {
-    FlVec3 sixth = vec3_at(world, fields, FL_QUANTISER_POSITION, 6);
-    FlVec3 ninth = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 9);
     if (fields->wide) {
-        motion->acceleration = sixth;
-        motion->jerk = ninth;
+        motion->acceleration = vec3_at(world, fields, FL_QUANTISER_POSITION, 6);
+        motion->jerk = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 9);
         motion->curve_ns = fields->duration;
         return;
     }
@@ -380,8 +378,8 @@ static void restore_cubic(const FlWorld *world, const Fields *fields, FlMotion *
     };
     FlState end = {
         .time = motion->time + fields->duration * FL_UPDATE_STEP_NS,
-        .position = sixth,
-        .velocity = ninth,
+        .position = vec3_at(world, fields, FL_QUANTISER_POSITION, 6),
+        .velocity = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 9),
     };
     *motion = fl_motion_cubic(&start, &end);
 }

@@ -2,6 +2,7 @@
 //
 // Every number a test invents comes from fl_random under a fixed seed, so a failing case is the
 // same case on every machine; messages print values in hexadecimal, so it can be typed in again.
+// One draw per expression: C leaves open in which order arguments and initialisers are computed.
 #ifndef FAIRLEAD_TESTS_SUPPORT_H
 #define FAIRLEAD_TESTS_SUPPORT_H
 
@@ -135,7 +136,8 @@ static inline double random_sign(FlRandom *r)
 /// Ten to a uniform power, of either sign.
 static inline double random_scale(FlRandom *r, double low_power, double high_power)
 {
-    return random_sign(r) * pow(10.0, fl_random_between(r, low_power, high_power));
+    double sign = random_sign(r);
+    return sign * pow(10.0, fl_random_between(r, low_power, high_power));
 }
 
 static inline FlVec3 random_vec3(FlRandom *r, double size)
@@ -162,20 +164,23 @@ static inline FlTime random_span(FlRandom *r, double low_power, double high_powe
 /// Any rotation, evenly.
 static inline FlQuat random_quat(FlRandom *r)
 {
-    FlQuat q = {fl_random_normal(r), fl_random_normal(r), fl_random_normal(r), fl_random_normal(r)};
+    FlQuat q;
+    q.w = fl_random_normal(r);
+    q.x = fl_random_normal(r);
+    q.y = fl_random_normal(r);
+    q.z = fl_random_normal(r);
     return fl_quat_normalise(q);
 }
 
 /// A state as in a game of that size and speed.
 static inline FlState random_state(FlRandom *r, double size, double speed)
 {
-    FlState state = {
-        .time = random_time(r, -FL_SEC(1000), FL_SEC(1000)),
-        .position = random_vec3(r, size),
-        .velocity = random_vec3(r, speed),
-        .acceleration = random_vec3(r, speed),
-        .turn_rate = fl_random_between(r, -3.0, 3.0),
-    };
+    FlState state = {0};
+    state.time = random_time(r, -FL_SEC(1000), FL_SEC(1000));
+    state.position = random_vec3(r, size);
+    state.velocity = random_vec3(r, speed);
+    state.acceleration = random_vec3(r, speed);
+    state.turn_rate = fl_random_between(r, -3.0, 3.0);
     return state;
 }
 

@@ -51,7 +51,8 @@ static FlTime random_any_time(FlRandom *r)
     if (random_chance(r, 2)) {
         return ends[fl_random_below(r, sizeof ends / sizeof ends[0])];
     }
-    uint64_t bits = fl_random_next(r) >> fl_random_below(r, 64);
+    uint64_t bits = fl_random_next(r);
+    bits >>= fl_random_below(r, 64);
     FlTime time;
     memcpy(&time, &bits, sizeof time);
     return time;
@@ -88,8 +89,12 @@ static void seconds_of_a_span_are_right_to_the_last_bit(void **state)
     }
     for (int32_t i = 0; i < CASES(200000); i++) {
         FlTime span = random_time(&r, 0, (FlTime)1 << fl_random_below(&r, 54));
-        check_same(fl_span_seconds(span), (double)((long double)span / 1e9L));
-        check_same(fl_span_seconds(-span), -fl_span_seconds(span));
+        // Nearest: no further off than half of the last place (and what long double rounds).
+        double seconds = fl_span_seconds(span);
+        double unit = nextafter(seconds, 1e300) - seconds;
+        long double off = (long double)seconds - (long double)span / 1e9L;
+        check_near((double)off, 0.0, 0.501 * unit);
+        check_same(fl_span_seconds(-span) + 0.0, 0.0 - seconds);
     }
 }
 

@@ -204,8 +204,8 @@ static FlMotion next_stretch(Drive *d, const FlState *here)
     bool curve = random_chance(r, 2);
     switch (d->kind) {
     case STRAIGHTS:
-        s.velocity =
-            fl_vec3(fl_random_between(r, -20.0, 20.0), fl_random_between(r, -20.0, 20.0), 0.0);
+        s.velocity = random_vec3(r, 20.0);
+        s.velocity.z = 0.0;
         return fl_motion_make(FL_MODEL_LINEAR, &s);
     case CURVES:
         s.turn_rate = fl_random_between(r, -2.0, 2.0);
@@ -218,7 +218,8 @@ static FlMotion next_stretch(Drive *d, const FlState *here)
     case MIXED:
     default:
         if (curve) {
-            s.turn_rate = random_sign(r) * fl_random_between(r, 0.8, 2.5);
+            double sign = random_sign(r);
+            s.turn_rate = sign * fl_random_between(r, 0.8, 2.5);
             return fl_motion_make(FL_MODEL_CIRCULAR, &s);
         }
         double along = (speed > 15.0 ? -1.0 : 1.0) * fl_random_between(r, 3.0, 8.0);

@@ -258,6 +258,11 @@ static FlMotion random_motion(FlRandom *r, FlModel model)
     return fl_motion_cubic(&from, &to);
 }
 
+static FlModel random_model(FlRandom *r)
+{
+    return all_models[fl_random_below(r, MODELS)];
+}
+
 typedef struct Case {
     FlMotion a, b;
     FlTime from, to;
@@ -265,11 +270,10 @@ typedef struct Case {
 
 static Case random_pair(FlRandom *r)
 {
-    Case c = {
-        .a = random_motion(r, all_models[fl_random_below(r, MODELS)]),
-        .b = random_motion(r, all_models[fl_random_below(r, MODELS)]),
-        .from = random_time(r, -FL_SEC(1), FL_SEC(4)),
-    };
+    Case c;
+    c.a = random_motion(r, random_model(r));
+    c.b = random_motion(r, random_model(r));
+    c.from = random_time(r, -FL_SEC(1), FL_SEC(4));
     c.to = c.from + random_span(r, 5.0, 10.0);
     return c;
 }
@@ -639,7 +643,7 @@ static void a_detour_is_never_shorter(void **state)
     FlRandom r = random_stream(86);
     for (int32_t i = 0; i < CASES(10000); i++) {
         Case c = random_pair(&r);
-        FlMotion m = random_motion(&r, all_models[fl_random_below(&r, MODELS)]);
+        FlMotion m = random_motion(&r, random_model(&r));
         double direct = fl_distance_integral(&c.a, &c.b, c.from, c.to);
         double detour = fl_distance_integral(&c.a, &m, c.from, c.to) +
                         fl_distance_integral(&m, &c.b, c.from, c.to);
@@ -732,7 +736,9 @@ static void inverse_of_straight_pairs_is_right_to_the_nanosecond(void **state)
     (void)state;
     FlRandom r = random_stream(90);
     for (int32_t i = 0; i < CASES(24000); i++) {
-        Case c = {.a = random_line(&r), .b = random_line(&r)};
+        Case c;
+        c.a = random_line(&r);
+        c.b = random_line(&r);
         c.from = random_time(&r, -FL_SEC(1), FL_SEC(4));
         c.to = c.from + random_span(&r, 0.0, i % 3 == 0 ? 15.0 : 11.0);
         if (random_chance(&r, 3)) {
@@ -865,7 +871,9 @@ static void chord_version_is_right_for_straight_pairs(void **state)
     (void)state;
     FlRandom r = random_stream(95);
     for (int32_t i = 0; i < CASES(20000); i++) {
-        Case c = {.a = random_line(&r), .b = random_line(&r)};
+        Case c;
+        c.a = random_line(&r);
+        c.b = random_line(&r);
         c.from = random_time(&r, -FL_SEC(1), FL_SEC(4));
         c.to = c.from + random_span(&r, 0.0, 11.0);
         double want = fl_distance_integral(&c.a, &c.b, c.from, c.to);
@@ -905,8 +913,8 @@ static void golden_hash_of_all_integrals_is_the_same_in_every_build(void **state
     FlRandom r = random_stream(96);
     Hash hash = hash_start();
     for (int32_t i = 0; i < 1500; i++) { // no pow() here, and not CASES: same inputs everywhere
-        FlMotion a = random_motion(&r, all_models[fl_random_below(&r, MODELS)]);
-        FlMotion b = random_motion(&r, all_models[fl_random_below(&r, MODELS)]);
+        FlMotion a = random_motion(&r, random_model(&r));
+        FlMotion b = random_motion(&r, random_model(&r));
         a.horizon_ns = i % 4 == 0 ? FL_SEC(2) : FL_FOREVER;
         FlTime from = random_time(&r, -FL_SEC(1), FL_SEC(4));
         FlTime to = from + random_time(&r, 1, FL_SEC(6));

@@ -222,14 +222,12 @@ static Case strangers(FlRandom *r)
     double speed = random_chance(r, 2) ? size : fl_random_between(r, -199.0, 199.0);
     FlTime ta = random_span(r, 0.0, 15.94), tb = random_span(r, 0.0, 15.94);
     FlTime from = random_chance(r, 2) ? ta : random_span(r, 0.0, 15.94);
-    Case c = {
-        .a =
-            line_from(ta, random_scaled(r, size - 1.0, size), random_scaled(r, speed - 1.0, speed)),
-        .b =
-            line_from(tb, random_scaled(r, size - 1.0, size), random_scaled(r, speed - 3.0, speed)),
-        .from = from,
-        .to = from + random_span(r, 0.0, 15.94),
-    };
+    Case c = {.from = from};
+    c.to = from + random_span(r, 0.0, 15.94);
+    FlVec3 pa = random_scaled(r, size - 1.0, size), va = random_scaled(r, speed - 1.0, speed);
+    FlVec3 pb = random_scaled(r, size - 1.0, size), vb = random_scaled(r, speed - 3.0, speed);
+    c.a = line_from(ta, pa, va);
+    c.b = line_from(tb, pb, vb);
     if (random_chance(r, 10)) {
         c.b.model = FL_MODEL_STILL;
         c.b.velocity = fl_vec3(0.0, 0.0, 0.0);
@@ -272,13 +270,11 @@ static Case lattice(FlRandom *r)
         double z = random_chance(r, 2) ? 0.0 : (double)fl_random_below(r, 3) - 1.0;
         v[i] = fl_vec3(x, y, z);
     }
-    FlTime from = FL_SEC(random_time(r, -3, 3));
-    Case c = {
-        .a = line_from(FL_SEC(random_time(r, -3, 3)), v[0], v[1]),
-        .b = line_from(FL_SEC(random_time(r, -3, 3)), v[2], v[3]),
-        .from = from,
-        .to = from + FL_SEC(1 + random_time(r, 0, 4)),
-    };
+    Case c;
+    c.from = FL_SEC(random_time(r, -3, 3));
+    c.to = c.from + FL_SEC(1 + random_time(r, 0, 4));
+    c.a = line_from(FL_SEC(random_time(r, -3, 3)), v[0], v[1]);
+    c.b = line_from(FL_SEC(random_time(r, -3, 3)), v[2], v[3]);
     return c;
 }
 
@@ -309,8 +305,8 @@ static Case told_again(FlRandom *r)
     double size = random_chance(r, 2) ? 3.0 : fl_random_between(r, -150.0, 150.0);
     FlTime ta = random_span(r, 0.0, 13.0), span = random_span(r, 0.0, 12.0);
     FlTime from = ta + span + random_span(r, 0.0, random_chance(r, 2) ? 10.0 : 15.94);
-    FlMotion a =
-        line_from(ta, random_scaled(r, size, size + 1), random_scaled(r, size - 3.0, size));
+    FlVec3 start = random_scaled(r, size, size + 1), way = random_scaled(r, size - 3.0, size);
+    FlMotion a = line_from(ta, start, way);
     FlVec3 again = fl_motion_position(&a, ta + span);
     if (random_chance(r, 2)) {
         again = fl_vec3_add(again, random_scaled(r, size - 20.0, size - 5.0));
@@ -454,8 +450,9 @@ static FlVec3 wild_vec3(FlRandom *r, double size)
 {
     FlVec3 v = random_vec3(r, pow(10.0, size));
     if (random_chance(r, 3)) {
-        v = fl_vec3(random_scale(r, size - 20.0, size), random_scale(r, size - 20.0, size),
-                    random_chance(r, 2) ? 0.0 : random_scale(r, size - 20.0, size));
+        v.x = random_scale(r, size - 20.0, size);
+        v.y = random_scale(r, size - 20.0, size);
+        v.z = random_chance(r, 2) ? 0.0 : random_scale(r, size - 20.0, size);
     }
     return v;
 }
@@ -579,7 +576,8 @@ static void many_and_one_agree_at_the_edges_of_ordinary_sizes(void **state)
     for (int32_t round = 0; round < CASES(20000); round++) {
         Table t;
         for (int32_t i = 0; i < AT_MOST; i++) {
-            double size = edges[fl_random_below(&r, 4)] + fl_random_between(&r, -2.0, 2.0);
+            double size = edges[fl_random_below(&r, 4)];
+            size += fl_random_between(&r, -2.0, 2.0);
             FlVec3 gap = random_vec3(&r, pow(10.0, size));
             FlVec3 drift = random_vec3(&r, pow(10.0, size + fl_random_between(&r, -20.0, 0.0)));
             fill_row(&t, i, gap, drift, 1.0);

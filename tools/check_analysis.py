@@ -1,0 +1,50 @@
+"""clang-tidy (see .clang-tidy) and cppcheck over everything that is built: check_analysis.py BUILD_DIR
+
+A file that was clean is not looked at again until it, a header or the settings change.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import tree
+
+FOLDERS = ("src", "lab", "app", "bench", "examples")
+TIDY = ["clang-tidy-14", "--quiet", "-p", sys.argv[1]]
+CPPCHECK = ["cppcheck", "--quiet", "--std=c11", "--enable=warning,performance,portability", "--inline-suppr",
+            "--error-exitcode=1", "-I", "include", "-I", "src", "-I", "."]
+
+build = pathlib.Path(sys.argv[1])
+clean = build / "analysis"
+clean.mkdir(exist_ok=True)
+commands = json.loads((build / "compile_commands.json").read_text())
+ours = {path: entry["command"] for entry in commands
+        if (path := pathlib.Path(entry["file"])).relative_to(tree.ROOT).parts[0] in FOLDERS}
+shared = b"".join(path.read_bytes()
+                  for path in [tree.ROOT / ".clang-tidy", pathlib.Path(__file__), *tree.files(".h")])
+
+
+def analyse(path):
+    key = hashlib.sha256(shared + ours[path].encode() + path.read_bytes()).hexdigest()
+    if (clean / key).exists():
+        return []
+    said = ""
+    failed = False
+    for command in (TIDY, CPPCHECK):
+        run = subprocess.run([*command, str(path)], cwd=tree.ROOT, capture_output=True, text=True)
+        said += run.stdout + run.stderr
+        failed = failed or run.returncode != 0
+    if not failed:
+        (clean / key).touch()
+        return []
+    short = re.findall(r"^\S+:\d+:\d+: (?:error|warning): .*", said, re.MULTILINE)
+    return [*(short or [said]), f"  more: {' '.join(TIDY)} {path}"]
+
+
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    problems = [line for lines in pool.map(analyse, sorted(ours)) for line in lines]
+tree.report(problems if ours else ["nothing to analyse"])
