@@ -53,6 +53,21 @@ static inline bool fl__past_horizon(const FlMotion *m, FlTime span)
 /// in it.
 double fl__mean_distance(FlVec3 gap, FlVec3 drift);
 
+/// A motion from one time on, up to its next break.
+typedef struct FlStretch {
+    FlVec3 position, velocity, acceleration, jerk;
+    double turn_rate;
+    bool straight; ///< No acceleration, jerk or turn.
+} FlStretch;
+
+static inline bool fl__vec3_is_zero(FlVec3 v)
+{
+    return v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
+}
+
+/// The integral of the distance over `seconds`, at least one of the two not being straight.
+double fl__curved_integral(const FlStretch *a, const FlStretch *b, double seconds);
+
 /// a(t) - b(t), good to the last bits of the result even where almost everything cancels. Straight
 /// motions only.
 FlVec3 fl__straight_gap(const FlMotion *a, const FlMotion *b, FlTime t);
