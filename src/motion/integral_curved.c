@@ -259,7 +259,7 @@ static bool is_nothing(const Relative *r)
 #define TOLERANCE 2e-8
 // About a third of a turn is a shape that 15 points follow to rounding.
 #define RADIANS_PER_PANEL 2.0
-#define PANELS_AT_MOST 8192 // turns beyond 16384 rad in one interval are estimated, not followed
+#define PANELS_AT_MOST 16384 // turns beyond 32768 rad in one interval are estimated, not followed
 #define REFINED_PER_PANEL 64
 #define ROUNDING 1e-15
 
@@ -278,7 +278,7 @@ static double panel_start(int32_t i, int32_t panels, bool followed, double step)
 {
     double golden = 0.6180339887498949 * i;
     bool inner = i > 0 && i < panels;
-    double shift = inner && !followed ? 0.5 * (golden - floor(golden)) - 0.25 : 0.0;
+    double shift = inner && !followed ? 0.96 * (golden - floor(golden)) - 0.48 : 0.0;
     return (i + shift) * step;
 }
 
