@@ -34,6 +34,10 @@
 /// A sample whose delay must have been longer than this is not believed.
 #define FL_CLOCK_DELAY_LIMIT_NS FL_SEC(5)
 
+/// A link to the reference that has nothing to say sends one small packet each way this often; what
+/// the clock promises for idle links holds then. At 75 bytes with UDP and IP headers: 60 bytes/s.
+#define FL_CLOCK_IDLE_INTERVAL_NS FL_MS(1250)
+
 /// What is counted per clock. X(name, word, meaning)
 #define FL_CLOCK_COUNT_TABLE(X)                                                                    \
     X(HEARD, "heard", "samples used of packets received")                                          \
@@ -56,8 +60,7 @@ typedef enum FlClockCount {
 
 /// What the two machines promise each other. The defaults are right for computers on the Internet.
 typedef struct FlClockDef {
-    double drift_limit_ppm; ///< The two clocks' rates differ by at most this. More makes the bound
-                            ///< wider.
+    double drift_limit_ppm; ///< The two clocks' rates differ by at most this. More: a wider bound.
     FlTime stamp_step_ns;   ///< Stamps from the peer are rounded to multiples of this on the wire.
     uint32_t cookie;        ///< Set by fl_clock_def_default(); leave alone.
 } FlClockDef;
@@ -93,8 +96,7 @@ typedef struct FlClock {
     float half_trip_s; // Half the smallest round trip, allowing for its age, ...
     float trip_at_s;   // ... and when that was.
 
-    double fit_at_s; // The estimate: a line through (at, offset) with this slope, on top of the
-                     // anchor's.
+    double fit_at_s; // The estimate: a line through (at, offset), slope on top of the anchor's.
     double fit_offset_s;
     double fit_slope;
     double fit_pivot_s;       // The time where the line is known best, ...
@@ -139,9 +141,10 @@ FL_API void fl_clock_init(FlClock *clock, const FlClockDef *def);
 FL_API bool fl_clock_heard(FlClock *clock, FlTime sent_remote, FlTime arrived_local);
 
 /// The peer reported that a packet of ours, sent at `sent_local` on our clock, arrived at
-/// `arrived_remote` on its own. Tell each packet once, and first tell the packet that carried the
-/// report to fl_clock_heard: the two together are a round trip. False when the sample was not
-/// believed (and counted). Any two numbers are safe.
+/// `arrived_remote` on its own. Tell each packet once, and before it the packet that carried the
+/// report to fl_clock_heard: the two together are a round trip. Of several reports in one packet
+/// tell the oldest first. False when the sample was not believed (and counted). Any two numbers are
+/// safe.
 FL_API bool fl_clock_acked(FlClock *clock, FlTime sent_local, FlTime arrived_remote);
 
 /// True once both directions have been heard from, so that the calls below mean something.
@@ -156,8 +159,11 @@ FL_API FlTime fl_clock_local_at(const FlClock *clock, FlTime remote);
 /// How much is known about the peer's clock at one moment.
 typedef struct FlClockReading {
     bool known;
-    FlTime remote;       ///< The peer's clock.
-    FlTime bound_ns;     ///< |remote - truth| never exceeds this, unless a clock was set just now.
+    FlTime remote; ///< The peer's clock.
+    /// |remote - truth| never exceeds this, unless a clock was set just now. At most half the
+    /// smallest round trip + drift limit x its age + 1 ms. Silence, and age beyond a minute, count
+    /// twice.
+    FlTime bound_ns;
     FlTime deviation_ns; ///< 99.9 % of errors stay below this if both directions are delayed alike.
     double drift_ppm;    ///< The peer's clock gains this much on ours.
 } FlClockReading;
@@ -177,8 +183,7 @@ typedef struct FlClockDelays {
     bool known;
     FlDelay in;  ///< Remote to local. As uncertain as the reading: deviation_ns, at worst bound_ns.
     FlDelay out; ///< Local to remote, likewise.
-    FlDelay trip; ///< There and back without the time it rested there. Independent of both clocks'
-                  ///< settings.
+    FlDelay trip; ///< There and back without the rest there. Needs no assumption about the clocks.
 } FlClockDelays;
 
 /// Delays as of the newest samples. Unknown: known is false and all are zero.
@@ -206,8 +211,8 @@ typedef enum FlSessionClockState {
 
 /// The session's time as one peer has it. The fields are private.
 typedef struct FlSessionClock {
-    FlTime local;     // Session time is a line through (local, session), ...
-    FlTime session;   //
+    FlTime local; // Session time is a line through (local, session), ...
+    FlTime session;
     double rate;      // ... running this much faster than the local clock from there on
     double rate_back; // and this much before.
 
@@ -274,8 +279,7 @@ FL_API FlTime fl_session_clock_local_at(const FlSessionClock *clock, FlTime sess
 typedef enum FlTimeMode {
     FL_TIME_GLOBAL,  ///< At its stamp: synchronised clocks, no error after arrival.
     FL_TIME_LOCAL,   ///< On arrival: no clocks needed; wrong by speed times delay.
-    FL_TIME_ONE_WAY, ///< The link's one-way delay before its arrival: no shared time needed; wrong
-                     ///< by speed times jitter.
+    FL_TIME_ONE_WAY, ///< The link's one-way delay before arrival: wrong by speed times jitter.
 } FlTimeMode;
 
 /// Stamp and arrival in session time (or any one clock); `delay_ns` is the smoothed one-way delay

@@ -67,18 +67,21 @@ typedef struct FlLinkDef {
                            ///< `numbered_below`: unused.
     bool numbered_below; ///< The carrier numbers and authenticates packets (a seal): leave both out
                          ///< of the packet.
-    FlTime ack_delay_ns; ///< A report of an arrival waits this long for a packet to ride on.
-    FlTime
-        keep_alive_ns; ///< Say something at least this often. FL_FOREVER: never for its own sake.
-    FlTime timeout_ns; ///< A peer not heard from for this long is gone.
-    FlTime reorder_ns; ///< A packet overtaken by one this much earlier is given up as lost.
+    FlTime ack_delay_ns; ///< A report of an arrival waits this long for a packet to ride on; at
+                         ///< most 10 s.
+    FlTime keep_alive_ns; ///< Say something at least this often (sooner if there is no answer).
+                          ///< FL_FOREVER: never for its own sake. One end is enough.
+    FlTime timeout_ns;    ///< A peer not heard from for this long is gone; at most 30 minutes.
+    FlTime reorder_ns; ///< A packet overtaken by one this much earlier is given up as lost. So is
+                       ///< one overtaken by 1024 others.
     int32_t overhead_bytes; ///< Headers below us, counted in all budgets: 28 for UDP on IPv4, 48 on
                             ///< IPv6.
     double rate_bytes_s;    ///< Where the byte budget starts,
     double rate_min_bytes_s; ///< how far congestion may push it down,
     double rate_max_bytes_s; ///< and how far it may grow again.
-    int32_t
-        sent_capacity; ///< Packets whose fate can be awaited at once. A power of two, 16 to 4096.
+    int32_t sent_capacity;   ///< Packets whose fate can be awaited at once, and reports that can
+                           ///< await confirmation. A power of two, 16 to 4096; alike at both ends,
+                           ///< and above the packets sent in a round trip plus `reorder_ns`.
     int32_t
         send_bytes; ///< Reliable ordered bytes waiting or under way. At least one message's worth.
     int32_t receive_bytes; ///< Reliable ordered bytes received and not taken yet; bounds the
@@ -110,12 +113,15 @@ typedef enum FlDelivery {
     FL_DELIVERY_QUICKEST,  ///< Unordered, and rides in every packet until it is acknowledged.
 } FlDelivery;
 
-/// Queues a message. Errors: FL_WOULD_BLOCK (the queue is full: try again next tick), FL_BAD_VALUE
-/// (empty, or larger than the delivery allows or the buffers hold), FL_STALE_ID (the peer is gone).
+/// Queues a message. It must fit the peer's receive_bytes too, or the peer ends the conversation.
+/// Errors: FL_WOULD_BLOCK (the queue is full: try again next tick), FL_BAD_VALUE (empty, or larger
+/// than the delivery allows or the buffers hold), FL_STALE_ID (the peer is gone).
 FL_API FL_NODISCARD FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes,
                                           int32_t count);
 
-/// The next message that arrived: copied into `buffer`, its size in *count.
+/// The next message that arrived: copied into `buffer`, its size in *count. Take all every tick:
+/// once FL_LINK_WINDOW fragments wait here, what else comes is refused and sent again later. What
+/// arrived can be taken even when the peer is gone.
 /// Errors: FL_NOT_FOUND (none), FL_FULL (buffer too small; *count says how much it takes, the
 /// message stays).
 FL_API FL_NODISCARD FlResult fl_link_take(FlLink *link, void *buffer, int32_t capacity,
@@ -133,7 +139,7 @@ FL_API FL_NODISCARD FlResult fl_link_take(FlLink *link, void *buffer, int32_t ca
     X(LATE, "late", "comes after it was given up")                                                 \
     X(UNSENT, "unsent", "acknowledges what was never sent")                                        \
     X(WINDOW, "window", "a fragment outside the window")                                           \
-    X(CROWDED, "crowded", "no room: messages not taken here, or reports not confirmed there")      \
+    X(CROWDED, "crowded", "no room to report it: too many reports are not confirmed")              \
     X(GONE, "gone", "the link has timed out or was closed")                                        \
     X(LARGE, "large", "longer than a packet may be")
 
@@ -156,15 +162,17 @@ typedef struct FlLinkPacket {
                     ///< reported.
 } FlLinkPacket;
 
-/// Takes a packet that arrived at `arrival` (on the caller's clock). `sequence` is the carrier's
-/// number for it, read only with `numbered_below`. A dropped packet changes nothing but a counter.
+/// Takes a packet that arrived at `arrival` (on the caller's clock; it may lie a little before the
+/// last `now`). `sequence` is the carrier's number for it, read only with `numbered_below`. A
+/// dropped packet changes nothing but a counter, except a crowded one: what it reports counts.
 FL_API FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence,
                                   const void *bytes, int32_t count, FlLinkPacket *packet);
 
 /// Starts a packet into `buffer` (FL_LINK_PACKET_BYTES long): headers, reports and reliable data
 /// are written; the caller may put its payload after them, up to the writer's room, and must call
 /// fl_link_finish. A caller with nothing to add need only do so when fl_link_deadline has come.
-/// Errors: FL_STALE_ID (the peer is gone).
+/// Errors: FL_STALE_ID (the peer is gone), FL_WOULD_BLOCK (twice sent_capacity fates wait to be
+/// polled).
 FL_API FL_NODISCARD FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer,
                                            FlWriter *writer);
 
@@ -173,7 +181,8 @@ FL_API FL_NODISCARD FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *bu
 FL_API int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
                               uint64_t *sequence);
 
-/// How many bytes of payload may go in a packet now, by budget; reliable data has been set aside.
+/// How many bytes of payload may go in a packet now, by budget; what reliable data takes first has
+/// been set aside. Between fl_link_begin and fl_link_finish: in the packet begun.
 FL_API int32_t fl_link_payload_budget(FlLink *link, FlTime now);
 
 /// When something must be done: an ack, reliable data, a keep-alive or the time-out. FL_FOREVER
@@ -230,6 +239,8 @@ typedef struct FlLinkStats {
     double loss_out, loss_in;                              ///< Shares of recent packets lost.
     uint64_t packets_out, packets_in, bytes_out, bytes_in; ///< Headers below us counted.
     uint64_t delivered, lost, unknown;
+    uint64_t refused; ///< Packets taken whose reliable data found no room, so that it comes again:
+                      ///< messages are not taken fast enough here.
     double rate_bytes_s;      ///< The budget as it is now.
     uint32_t slowed, sped_up; ///< How often it was adapted down and up.
     uint32_t drops[FL_LINK_DROPS];

@@ -149,11 +149,12 @@ FL_API void fl_motion_positions(FlModel model, int32_t count, const FlMotionArra
 
 // ---------------------------------------------------------------- distance integrals
 
-/// The integral of |a(t) - b(t)| dt over [from, to], in distance times seconds. Exact pairs (still
-/// and linear): closed form, relative error below 1e-9 whatever the scales, touching and parallel
-/// paths included. Other pairs: relative error below 1e-6 as long as the distance itself is not
-/// lost in rounding (1e-15 of the coordinates). An empty or reversed interval gives 0; motions that
-/// are not finite give NaN.
+/// The integral of |a(t) - b(t)| dt over [from, to], in distance times seconds. Straight pairs
+/// (still and linear): closed form, relative error below 1e-9 whatever the scales, touching and
+/// parallel paths included. Other pairs: below 1e-6, as long as the distance itself is not lost in
+/// rounding (1e-15 of the coordinates) and the two turn by no more than 32768 rad in all; beyond
+/// that the turns are sampled, to about one per cent. An empty or reversed interval gives 0;
+/// motions that are not finite give NaN.
 FL_API double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to);
 
 /// When the integral from `from` on reaches `goal`: the nearest nanosecond. A goal of zero or less
@@ -348,7 +349,7 @@ FL_API void fl_exporter_cut(FlExporter *exporter);
 /// stays.
 FL_API FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time);
 
-/// One entity's motion as it travels. spec/WIRE.md describes the bits.
+/// One entity's motion as it travels. spec/WIRE.md section 4 describes the bits.
 typedef struct FlUpdate {
     uint32_t entity; ///< Below the world's entity capacity.
     uint32_t life;   ///< Two low bits travel; a change is a cut.
@@ -362,10 +363,10 @@ typedef struct FlUpdate {
 /// motion re-based to it), every value rounded to the world's steps, what the model does not use
 /// set to zero. Owners commit this, so that both ends predict alike. If a value lies outside the
 /// world, *wide is true: then the update travels in a wide form, which keeps numbers exactly and is
-/// worth a counter. Rounding twice changes nothing. The horizon does not travel: it comes out as
-/// FL_FOREVER, and both ends set it from the entity's definition.
-/// Errors: FL_BAD_VALUE, and a still motion at the origin, if the motion is not finite (after
-/// re-basing), its model is auto, or its time is within 17 s of the ends of FlTime's range.
+/// worth a counter. Rounding twice changes nothing; *rounded may be *motion. The horizon does not
+/// travel: it comes out as FL_FOREVER, and both ends set it from the entity's definition. Errors:
+/// FL_BAD_VALUE, and a still motion at the origin, if the motion is not finite (after re-basing),
+/// its model is auto, or its time is within 17 s of the ends of FlTime's range.
 FL_API FL_NODISCARD FlResult fl_update_round(const FlWorld *world, const FlMotion *motion,
                                              FlMotion *rounded, bool *wide);
 

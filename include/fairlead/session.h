@@ -5,11 +5,12 @@
 // fl_session_receive and come out of fl_session_next; the time is always told.
 //
 //     while (playing) {
-//         fl_run_receive(net, session);               // or your own transport and
-//         fl_session_receive fl_entity_set(session, tank, &state);       // my tank's truth;
-//         Fairlead decides whether anybody must hear of it fl_run_send(net, session, fl_net_now());
-//         // or fl_session_next and your own transport fl_entity_pose(session, other, now, &pose);
-//         // where the other one is fl_net_wait(net, fl_session_deadline(session, now));
+//         fl_run_receive(net, session); // or your own transport, and fl_session_receive
+//         FlTime now = fl_net_now();
+//         fl_entity_set(session, tank, &state); // the truth; Fairlead decides who must hear of it
+//         fl_run_send(net, session, now);       // or fl_session_next, and your own transport
+//         fl_entity_pose(session, other, now, &pose); // where the other one is
+//         fl_net_wait(net, fl_session_deadline(session, now));
 //     }
 //
 // Not encrypted yet: anybody who can reach the port can join, and who can read the wire can talk
@@ -55,8 +56,8 @@ FL_API FlSessionDef fl_session_def_default(void);
 typedef struct FlSession FlSession;
 
 /// Reserves everything the session will ever use but its links, which are made as peers join.
-/// Errors: FL_NO_MEMORY; FL_BAD_VALUE (world or settings out of range; fl_world_def_problem says
-/// what of the world).
+/// Errors: FL_NO_MEMORY; FL_BAD_VALUE (world, link or settings out of range; fl_world_def_problem
+/// says what of the world).
 FL_API FL_NODISCARD FlResult fl_session_create(const FlSessionDef *def, FlTime now,
                                                FlSession **session);
 FL_API void fl_session_destroy(FlSession *session);
@@ -122,7 +123,7 @@ FL_API FlEntityDef fl_entity_def_default(void);
 
 /// A new entity of ours. Others hear of it with its first state.
 /// Errors: FL_FULL (entities of this peer, or known here, are used up), FL_WOULD_BLOCK (not joined
-/// yet).
+/// yet), FL_STALE_ID (the session has ended).
 FL_API FL_NODISCARD FlResult fl_entity_create(FlSession *session, const FlEntityDef *def,
                                               FlEntityId *id);
 
@@ -174,13 +175,12 @@ FL_API FL_NODISCARD FlResult fl_session_take(FlSession *session, void *buffer, i
 #define FL_SESSION_COUNT_TABLE(X)                                                                  \
     X(UPDATES_SENT, "updates_sent", "updates put into packets, once per receiver")                 \
     X(UPDATES_TAKEN, "updates_taken", "updates received and shown")                                \
-    X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received after a newer one")                \
+    X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(MALFORMED, "malformed", "payloads dropped: no sender writes that")                           \
     X(FOREIGN, "foreign", "updates dropped: the entity is not the sender's")                       \
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
-    X(NO_TIME, "no_time", "updates dropped: session time is not known yet")                        \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \
     X(OUT_OF_MEMORY, "out_of_memory", "join requests not answered: no memory for a link")

@@ -27,8 +27,8 @@ typedef struct FlShow {
 FL_API void fl_show_init(FlShow *show);
 
 /// An update arrived. `stamp` is what it says of its own time; `update->motion` is to be shown from
-/// `arrival` on (session time), already re-timed if the receiver goes by another clock. False if a
-/// newer one was here before.
+/// `arrival` on (session time), already re-timed if the receiver goes by another clock. False if it
+/// or a newer one was here before; of two with the same stamp, the one after a cut is newer.
 FL_API bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival);
 
 /// Errors: FL_NOT_FOUND: nothing has arrived by then.

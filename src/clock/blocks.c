@@ -143,10 +143,10 @@ void fl__clock_rebase(FlClock *clock)
 
 // ---------------------------------------------------------------- small steps of a clock
 
-#define STEP_BLOCKS                                                                                \
-    6 // Blocks before the suspect one that show how much blocks scatter by themselves.
-#define STEP_LEAST_S 0.005  // Smaller steps heal by themselves when the blocks are forgotten.
-#define STEP_DEVIATIONS 8.0 // Against block scatter; at six blocks chance does this 1 time in 5000.
+#define STEP_BLOCKS 6       // Blocks before the suspect that show how much blocks scatter anyway.
+#define STEP_LEAST_S 0.005  // Smaller steps heal when the blocks are forgotten.
+#define STEP_DEVIATIONS 8.0 // At six blocks of scatter chance does this 1 time in 5000.
+#define STEP_REACH_S 32.0   // The line's own error is taken this far from where it is known best.
 
 typedef struct Shift {
     double mean[2];
@@ -184,6 +184,18 @@ static Shift newest_shift(const FlClock *clock)
     return s;
 }
 
+/// Variance by which the newest block's offset may be off without any step.
+static double step_variance(const FlClock *clock, const Shift *s)
+{
+    const FlClockBlock *newest = &clock->block[clock->block_count - 1];
+    double own = 0.0;
+    for (int32_t way = 0; way < 2; way++) {
+        own += 0.25 * fl__clock_mean_variance(clock, way, newest->count[way]);
+    }
+    double line = (double)clock->fit_slope_variance * STEP_REACH_S * STEP_REACH_S;
+    return fl__max(s->scatter2, own) + line;
+}
+
 // A route that changes moves one direction, or both alike. A clock that is set moves both,
 // oppositely, by the same amount, in the middle of the delays and at their lower edge. Blocks are
 // judged by the line as it stood before the newest was part of it: the anchor's.
@@ -197,12 +209,7 @@ bool fl__clock_stepped(const FlClock *clock)
     double alike = 0.5 * (s.mean[FL_CLOCK_OUT] + s.mean[FL_CLOCK_IN]);
     double low_apart = 0.5 * (s.low[FL_CLOCK_OUT] - s.low[FL_CLOCK_IN]);
     double size = fabs(apart);
-    const FlClockBlock *newest = &clock->block[clock->block_count - 1];
-    double iid2 = 0.25 * (fl__clock_mean_variance(clock, 0, newest->count[0]) +
-                          fl__clock_mean_variance(clock, 1, newest->count[1]));
-    double line2 =
-        (double)clock->fit_slope_variance * 1024.0; // The line's own error over half the blocks.
-    return size > STEP_LEAST_S &&
-           size * size > STEP_DEVIATIONS * STEP_DEVIATIONS * (fl__max(s.scatter2, iid2) + line2) &&
-           fabs(alike) < 0.25 * size && fabs(low_apart - apart) < 0.5 * size;
+    double chance = STEP_DEVIATIONS * sqrt(step_variance(clock, &s));
+    return size > STEP_LEAST_S && size > chance && fabs(alike) < 0.25 * size &&
+           fabs(low_apart - apart) < 0.5 * size;
 }

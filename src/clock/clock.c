@@ -214,9 +214,7 @@ static void learn_trip(FlClock *clock, double sample_s)
     }
     clock->trip_open = false;
     double trip = fl__max(0.0, sample_s + (double)clock->last_s[FL_CLOCK_IN]);
-    double age = clock->bound_at_s - (double)clock->trip_at_s;
-    double aged = (double)clock->half_trip_s + age * (double)clock->drift_limit;
-    if (!clock->has_trip || 0.5 * trip <= aged) {
+    if (!clock->has_trip || 0.5 * trip <= fl__clock_half_trip(clock, clock->bound_at_s)) {
         clock->half_trip_s = (float)(0.5 * trip);
         clock->trip_at_s = (float)clock->bound_at_s;
     }

@@ -134,7 +134,7 @@ static double tilt(int32_t edge, int32_t way, double slope)
 /// than their samples explain, all weights are lowered alike.
 static Line fit_means(const FlClock *clock, const View *v, double prior_slope)
 {
-    double weight[FL_CLOCK_BLOCKS], offset[FL_CLOCK_BLOCKS];
+    double weight[FL_CLOCK_BLOCKS] = {0}, offset[FL_CLOCK_BLOCKS] = {0};
     double unit_in = fl__clock_mean_variance(clock, FL_CLOCK_IN, 1.0);
     double unit_out = fl__clock_mean_variance(clock, FL_CLOCK_OUT, 1.0);
     double n = 0.0, sx = 0.0, sy = 0.0;
@@ -178,7 +178,7 @@ typedef struct Rank {
 
 static Rank rank_blocks(const View *v, int32_t edge, int32_t way, double slope)
 {
-    Rank r;
+    Rank r = {{0}, {0}};
     double by = tilt(edge, way, slope);
     for (int32_t k = 0; k < v->count; k++) {
         double level = v->edge[edge][way][k] + by * v->at[k];
@@ -338,7 +338,7 @@ void fl__clock_fit(FlClock *clock)
     Line means = fit_means(clock, &v, -clock->anchor_drift);
     double slope = means.slope;
     int32_t edges = v.count >= EDGE_BLOCKS ? EDGES : 0;
-    double scale[EDGES];
+    double scale[EDGES] = {0};
     for (int32_t e = 0; e < edges; e++) {
         scale[e] = edge_scale(clock, &v, e, clock->fit_slope);
     }

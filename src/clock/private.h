@@ -51,6 +51,14 @@ static inline Fl__Fence fl__clock_fence(const FlClock *clock, double at_s)
     return fence;
 }
 
+/// Half the smallest round trip as it counts at another time: more by the drift limit times its
+/// age.
+static inline double fl__clock_half_trip(const FlClock *clock, double at_s)
+{
+    double age = fabs(at_s - (double)clock->trip_at_s);
+    return (double)clock->half_trip_s + (double)clock->drift_limit * age;
+}
+
 /// Adds a sample to the newest block.
 void fl__clock_block_add(FlClock *clock, int32_t way, double at_s, double sample_s);
 

@@ -4,11 +4,14 @@
 // 99.9 % of errors lie within this many standard deviations. 3.3 would do for a normal error of
 // known variance; edges have longer tails, and the variance is itself an estimate. Calibrated over
 // the networks of tests/scene/test_clock_networks.c.
-#define DEVIATION_FACTOR 4.6
+#define DEVIATION_FACTOR 4.8
 
-// Of the 1 ms that the bound may exceed half a round trip by; the rest is for what the round trip
-// itself is off by while the drift is not known.
-#define BOUND_SPARE_S 0.0007
+// Of the 1 ms that the bound may exceed half a round trip by. The rest is for what the drift does
+// while a packet is under way, or a report waits to be sent.
+#define BOUND_SPARE_S 0.0005
+
+// A smallest round trip of which none came near for so long is of a route that is gone.
+#define TRIP_STALE_S 60.0
 
 /// The offset at one time, and how far off it can be.
 typedef struct Estimate {
@@ -22,10 +25,19 @@ bool fl_clock_known(const FlClock *clock)
     return clock->sample_count[FL_CLOCK_IN] > 0 && clock->sample_count[FL_CLOCK_OUT] > 0;
 }
 
+/// In silence, and when the smallest round trip is of a route that is gone, fences stay where they
+/// are while the line moves on with the drift. Then the line must not be held to their middle, so
+/// the bound may grow by the drift limit once more.
+static double drift_room(const FlClock *clock, double at_s)
+{
+    double silence = fl__max(0.0, at_s - clock->bound_at_s);
+    double stale = fabs(at_s - (double)clock->trip_at_s) - TRIP_STALE_S;
+    return (double)clock->drift_limit * fl__max(silence, stale);
+}
+
 // The bound is the distance to the further fence, so it is smallest in the middle. The line is
 // followed away from there only as far as the bound stays within half the smallest round trip
-// + drift x age + 1 ms, where the drift is its limit and, because the line moves and the fences do
-// not, the line's own. Since the least delayed packets of the two directions seldom belong to the
+// + drift x age + 1 ms. Since the least delayed packets of the two directions seldom belong to the
 // same round trip there mostly is room; without a round trip there is none.
 static Estimate estimate_at(const FlClock *clock, double at_s)
 {
@@ -36,13 +48,14 @@ static Estimate estimate_at(const FlClock *clock, double at_s)
                   clock->fit_slope * (at_s - clock->fit_at_s);
     double room = 0.0;
     if (clock->has_trip) {
-        double age = fabs(at_s - (double)clock->trip_at_s);
-        double drift = (double)clock->drift_limit + fabs(clock->anchor_drift + clock->fit_slope);
-        double limit = (double)clock->half_trip_s + drift * age + BOUND_SPARE_S;
+        double limit = fl__clock_half_trip(clock, at_s) + drift_room(clock, at_s) + BOUND_SPARE_S;
         room = fl__max(0.0, fl__min(half, limit - (double)clock->stamp_error_s - half));
     }
     double off = fl__max(-room, fl__min(room, line - middle));
-    Estimate e = {middle + off, half + fabs(off), fabs(line - middle - off)};
+    // The truth is up to a bound away in time, too, where fences are weaker: b = far + b * limit.
+    double far = half + fabs(off);
+    Estimate e = {middle + off, far / (1.0 - (double)clock->drift_limit),
+                  fabs(line - middle - off)};
     return e;
 }
 

@@ -168,6 +168,7 @@ void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, Fl
     }
     if (clock->role == ROLE_LEAD) {
         clock->gap_open = false;
+        clock->leap_allowed = false;
         return;
     }
     clock->synchronised = false;

@@ -1,16 +1,19 @@
 // Packets: numbering, stamping, and putting the parts of a link together.
 //
-// PACKET: one datagram.                                          spec/WIRE.md section 4.1
+// PACKET: one datagram.                                          spec/WIRE.md section 5
 //
 //   bits  field         unit      valid
 //   16    conversation  -         agreed on when joining; absent where the carrier numbers packets
 //   16    sequence      -         low bits of the packet's number, from 0; absent likewise
-//   24    stamp         0.25 ms   when it was sent, on the sender's link clock, low bits
+//   24    stamp         0.25 ms   when it was sent, on the sender's link clock, floored, low bits
 //   1     arrivals      -         ARRIVALS follows
-//   1     reliable      -         FRAGMENTs follow (after ARRIVALS, from a whole byte on)
-//   1     answer        -         the receiver should report this packet without waiting for
-//   traffic 5     zero          - then  ARRIVALS, zero bits to a whole byte, FRAGMENTs, and the
-//   caller's payload to the end
+//   1     reliable      -         FRAGMENTs follow
+//   1     answer        -         the receiver should report this packet even without traffic
+//   1     crowded       -         `oldest` follows
+//   4     zero          -
+//   0/16  oldest        -         with crowded; low bits, not after sequence: what became of all
+//                                 packets before it is decided, reports on them are not wanted
+//   then  ARRIVALS, zero bits to a whole byte, FRAGMENTs, and the caller's payload to the end
 //
 // Receiving decodes and checks the whole packet before anything changes: a bad packet leaves no
 // trace but a counter.
@@ -22,6 +25,9 @@
 #define FLAG_ARRIVALS 1u
 #define FLAG_RELIABLE 2u
 #define FLAG_ANSWER 4u
+#define FLAG_CROWDED 8u
+#define FLAGS_KNOWN 15u
+#define HEAD_BYTES 8
 
 const char *fl_link_drop_name(FlLinkDrop drop)
 {
@@ -63,15 +69,22 @@ static bool is_power_of_two(int32_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
+// Stamps travel by low bits that come round after 70 minutes: nobody may be silent for half of
+// that.
+#define TIMEOUT_AT_MOST FL_SEC(1800)
+#define ACK_DELAY_AT_MOST FL_SEC(10)
+
 static bool def_is_good(const FlLinkDef *def)
 {
-    bool times = def->ack_delay_ns >= 0 && def->keep_alive_ns > 0 && def->timeout_ns > 0 &&
-                 def->reorder_ns > 0;
+    bool times = def->ack_delay_ns >= 0 && def->ack_delay_ns <= ACK_DELAY_AT_MOST &&
+                 def->keep_alive_ns > 0 && def->timeout_ns > 0 &&
+                 def->timeout_ns <= TIMEOUT_AT_MOST && def->reorder_ns > 0;
     bool rates = def->rate_min_bytes_s > 0.0 && def->rate_bytes_s >= def->rate_min_bytes_s &&
                  def->rate_max_bytes_s >= def->rate_bytes_s && isfinite(def->rate_max_bytes_s);
     bool sizes = is_power_of_two(def->sent_capacity) && def->sent_capacity >= 16 &&
                  def->sent_capacity <= 4096 && def->send_bytes >= FL_LINK_FRAGMENT_BYTES &&
                  def->receive_bytes >= FL_LINK_FRAGMENT_BYTES && def->overhead_bytes >= 0 &&
+                 def->overhead_bytes <= FL_LINK_PACKET_BYTES &&
                  def->send_bytes <= 2 * FL_LINK_MESSAGE_BYTES &&
                  def->receive_bytes <= 2 * FL_LINK_MESSAGE_BYTES;
     return times && rates && sizes;
@@ -141,6 +154,7 @@ static void link_init(FlLink *link, const FlLinkDef *def, FlTime now, uint8_t *b
     link->out->outbox.ring = (Sent *)(void *)(block + l.ring);
     link->out->outbox.fates = (FlFateEvent *)(void *)(block + l.fates);
     link->out->outbox.capacity = def->sent_capacity;
+    link->out->outbox.reported = -1;
     streams_init(link, block, &l);
     fl_budget_init(&link->out->budget, def->rate_bytes_s, 4.0 * FL_LINK_PACKET_BYTES, 0);
     FlClockDef clock = fl_clock_def_default();
@@ -199,12 +213,29 @@ FlTime fl_link_clock(const FlLink *link, FlTime now)
     return fl_span(now, link->epoch);
 }
 
-// The link clock at the caller's `now`; a caller's clock that goes back stands still here.
+#define SET_BACK_NS FL_SEC(2) // further back than any hiccup: the caller's clock was set
+
+// The link clock at the caller's `now`. A caller's clock that goes back a little stands still here;
+// one that was set back goes on from where it was, or the link would sleep until it had caught up.
 static FlTime tell_time(FlLink *link, FlTime now)
 {
     FlTime clock = fl_link_clock(link, now);
+    if (fl_span(link->now, clock) > SET_BACK_NS) {
+        link->epoch = fl_span(now, link->now);
+        clock = link->now;
+    }
     link->now = clock > link->now ? clock : link->now;
     return link->now;
+}
+
+// When a packet arrived, on the link clock. That is often a little before the last `now`: then it
+// is what counts.
+static FlTime tell_arrival(FlLink *link, FlTime arrival)
+{
+    FlTime clock = fl_link_clock(link, arrival);
+    link->now = clock > link->now ? clock : link->now;
+    FlTime earliest = link->now > SET_BACK_NS ? link->now - SET_BACK_NS : 0;
+    return clock > earliest ? clock : earliest;
 }
 
 static FlTime floor_to_step(FlTime t)
@@ -235,10 +266,21 @@ static FlTime report_timeout(const FlLink *link)
     return lossy ? answer_timeout(link) / 2 : answer_timeout(link);
 }
 
+// Nothing waits so long to be repeated that a time-out comes before a few tries.
+static FlTime patience(const FlLink *link, FlTime wait)
+{
+    return wait > link->def.timeout_ns / 8 ? wait : link->def.timeout_ns / 8;
+}
+
+// Reliable data. A peer that says nothing at all is asked ever more rarely.
 static Repeat repeat_of(const FlLink *link)
 {
+    FlTime wait = answer_timeout(link);
+    FlTime silence = fl_span(link->now, link->heard_at) / 2;
+    wait = silence > wait ? silence : wait;
     Repeat repeat = {
-        .timeout_ns = answer_timeout(link),
+        .timeout_ns = wait,
+        .patience_ns = patience(link, wait),
         .margin_ns = 2 * link->out->trips.deviation_ns + FL_MS(2),
         .delivered_after = link->out->delivered_after,
     };
@@ -252,9 +294,12 @@ typedef struct Incoming {
     FlTime stamp;
     bool answer;
     bool has_arrivals;
+    bool refused;   // there is no room for all of its reliable data
+    int64_t oldest; // the peer wants no reports on what is before it
     ArrivalsMessage arrivals;
     FragmentMessage fragments[FRAGMENTS_PER_PACKET];
     int32_t fragment_count;
+    int32_t payload_at; // byte
 } Incoming;
 
 // Stamps are unwrapped against the newest one heard, carried on by our own clock.
@@ -288,8 +333,18 @@ static FlLinkDrop decode_head(const FlLink *link, FlReader *r, uint64_t sequence
     }
     in->stamp = stamp_unwrap(link, stamp, arrived);
     in->answer = (*flags & FLAG_ANSWER) != 0;
-    bool unknown_flags = (*flags & ~(FLAG_ARRIVALS | FLAG_RELIABLE | FLAG_ANSWER)) != 0;
-    return unknown_flags || in->stamp < 0 ? FL_LINK_DROP_MALFORMED : FL_LINK_DROP_NONE;
+    return (*flags & ~FLAGS_KNOWN) != 0 || in->stamp < 0 ? FL_LINK_DROP_MALFORMED
+                                                         : FL_LINK_DROP_NONE;
+}
+
+static FlLinkDrop decode_oldest(FlReader *r, Incoming *in)
+{
+    uint64_t low = fl_reader_take(r, 16);
+    if (r->failed) {
+        return FL_LINK_DROP_SHORT;
+    }
+    in->oldest = in->sequence - (int64_t)(((uint64_t)in->sequence - low) & 0xffffu);
+    return in->oldest < 0 ? FL_LINK_DROP_MALFORMED : FL_LINK_DROP_NONE;
 }
 
 static FlLinkDrop decode_fragments(const FlLink *link, FlReader *r, Incoming *in)
@@ -301,12 +356,14 @@ static FlLinkDrop decode_fragments(const FlLink *link, FlReader *r, Incoming *in
         }
         FragmentMessage *m = &in->fragments[in->fragment_count++];
         FlLinkDrop drop = fl__fragment_decode(r, m, &more);
+        bool room = true;
         if (drop == FL_LINK_DROP_NONE) {
-            drop = fl__stream_check(&link->out->stream[m->stream], m);
+            drop = fl__stream_check(&link->out->stream[m->stream], m, &room);
         }
         if (drop != FL_LINK_DROP_NONE) {
             return drop;
         }
+        in->refused = in->refused || !room;
     }
     return FL_LINK_DROP_NONE;
 }
@@ -320,72 +377,103 @@ static FlLinkDrop decode(const FlLink *link, FlReader *r, uint64_t sequence, FlT
         return drop;
     }
     drop = fl__arrivals_check(&link->arrivals, in->sequence);
+    if (drop == FL_LINK_DROP_NONE && (flags & FLAG_CROWDED) != 0) {
+        drop = decode_oldest(r, in);
+    }
     if (drop == FL_LINK_DROP_NONE && (flags & FLAG_ARRIVALS) != 0) {
-        drop = fl__arrivals_decode(r, link->out->outbox.next, &in->arrivals);
+        drop = fl__arrivals_decode(r, link->out->outbox.next, in->stamp / FL_LINK_STEP_NS,
+                                   &in->arrivals);
         fl_reader_align(r);
         drop = drop == FL_LINK_DROP_NONE && r->failed ? FL_LINK_DROP_MALFORMED : drop;
-        in->has_arrivals = drop == FL_LINK_DROP_NONE;
+        in->has_arrivals = true;
     }
     if (drop == FL_LINK_DROP_NONE && (flags & FLAG_RELIABLE) != 0) {
         drop = decode_fragments(link, r, in);
     }
-    if (drop == FL_LINK_DROP_NONE && fl__arrivals_full(&link->arrivals)) {
-        drop = FL_LINK_DROP_CROWDED;
-    }
+    in->payload_at = r->bit_count / 8;
     return drop;
 }
 
 // The peer says that our packet `sequence` arrived.
-static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote,
-                         FlTime carrier_stamp, FlTime now)
+static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote, bool refused,
+                         const Incoming *in, FlTime now)
 {
-    if (sequence < link->out->outbox.undecided ||
-        !fl__outbox_at(&link->out->outbox, sequence)->undecided) {
+    Sending *out = link->out;
+    out->outbox.reported = sequence > out->outbox.reported ? sequence : out->outbox.reported;
+    Sent *sent = fl__outbox_find(&out->outbox, sequence);
+    if (sent == NULL) {
         return; // told before
     }
-    Sent *sent = fl__outbox_at(&link->out->outbox, sequence);
-    FlTime rested = carrier_stamp - arrived_remote;
-    fl__trips_add(&link->out->trips, now - sent->sent - rested);
+    FlTime trip = now - sent->sent - (in->stamp - arrived_remote);
+    if (trip >= -FL_LINK_STEP_NS) { // below: a clock was set meanwhile
+        fl__trips_add(&out->trips, trip);
+    }
     (void)fl_clock_acked(&link->clock, sent->sent,
                          arrived_remote); // unbelievable ones are counted there
     fl__arrivals_confirmed(&link->arrivals, &sent->carried);
     for (int32_t i = 0; i < sent->fragments.count; i++) {
         FragmentRef ref = sent->fragments.refs[i];
-        fl__stream_acked(&link->out->stream[ref.stream], ref.serial);
+        if (refused) {
+            fl__stream_refused(&out->stream[ref.stream], ref.serial);
+        } else {
+            fl__stream_acked(&out->stream[ref.stream], ref.serial);
+        }
     }
-    link->out->delivered_after =
-        sent->sent > link->out->delivered_after ? sent->sent : link->out->delivered_after;
-    fl__outbox_decide(&link->out->outbox, sequence, FL_FATE_DELIVERED, arrived_remote);
+    out->delivered_after = sent->sent > out->delivered_after ? sent->sent : out->delivered_after;
+    fl__outbox_decide(&out->outbox, sent, FL_FATE_DELIVERED, arrived_remote);
 }
 
+// What the packet says about ours. It counts even where the packet itself finds no room, since it
+// is what makes room.
 static void apply_arrivals(FlLink *link, const Incoming *in, FlTime now)
 {
+    link->heard_at = now > link->heard_at ? now : link->heard_at;
+    if (in->oldest > 0) {
+        fl__arrivals_forget(&link->arrivals, in->oldest);
+    }
+    if (!in->has_arrivals) {
+        return;
+    }
     const ArrivalsMessage *m = &in->arrivals;
-    int64_t stamp_steps = in->stamp / FL_LINK_STEP_NS;
-    int64_t newest = fl_unwrap(stamp_steps, (uint64_t)m->arrived_steps[0] & 0xffffffu, 24);
     for (int32_t i = 0; i < m->count; i++) {
-        int64_t steps = newest + (m->arrived_steps[i] - m->arrived_steps[0]);
-        apply_report(link, m->sequence[i], steps * FL_LINK_STEP_NS, in->stamp, now);
+        apply_report(link, m->sequence[i], m->arrived_steps[i] * FL_LINK_STEP_NS, m->refused[i], in,
+                     now);
     }
     fl__outbox_settle(&link->out->outbox, m->settled);
 }
 
-static void apply(FlLink *link, const Incoming *in, FlTime arrived)
+static void apply(FlLink *link, const Incoming *in, FlTime arrived, bool has_payload)
+{
+    Report report = {
+        .sequence = in->sequence,
+        .arrived = floor_to_step(arrived),
+        .owed = in->answer,
+        .insist = in->answer && (has_payload || in->fragment_count > 0),
+        .refused = in->refused,
+    };
+    fl__arrivals_note(&link->arrivals, &link->def, &report);
+    fl__arrivals_settle(&link->arrivals, &link->def, link->now);
+    for (int32_t i = 0; i < in->fragment_count; i++) {
+        fl__stream_accept(&link->out->stream[in->fragments[i].stream], &in->fragments[i]);
+    }
+    link->out->refused += in->refused ? 1 : 0;
+}
+
+static void hear_stamp(FlLink *link, const Incoming *in, FlTime arrived)
 {
     (void)fl_clock_heard(&link->clock, in->stamp, arrived);
     if (link->peer_stamp == NEVER || in->stamp > link->peer_stamp) {
         link->peer_stamp = in->stamp;
         link->peer_stamp_at = arrived;
     }
-    link->heard_at = arrived > link->heard_at ? arrived : link->heard_at;
-    fl__arrivals_note(&link->arrivals, &link->def, in->sequence, floor_to_step(arrived),
-                      in->answer);
-    fl__arrivals_settle(&link->arrivals, &link->def, arrived);
-    if (in->has_arrivals) {
-        apply_arrivals(link, in, arrived);
-    }
-    for (int32_t i = 0; i < in->fragment_count; i++) {
-        fl__stream_accept(&link->out->stream[in->fragments[i].stream], &in->fragments[i]);
+}
+
+// There is no way back into a stream whose lengths are nonsense.
+static void close_if_broken(FlLink *link)
+{
+    if (link->alive && fl__stream_broken(&link->out->stream[STREAM_ORDERED])) {
+        link->drops[FL_LINK_DROP_MALFORMED]++;
+        fl_link_close(link);
     }
 }
 
@@ -394,37 +482,39 @@ FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence, cons
 {
     FlLinkPacket empty = {0};
     *packet = empty;
-    FlTime arrived = tell_time(link, arrival);
+    FlTime arrived = tell_arrival(link, arrival);
     Incoming in;
     memset(&in, 0, sizeof in);
     FlLinkDrop drop = FL_LINK_DROP_NONE;
-    FlReader reader = {0};
-    if (!link->alive) {
+    if (!link->alive || fl_span(arrived, link->heard_at) >= link->def.timeout_ns) {
         drop = FL_LINK_DROP_GONE;
     } else if (count < 0 || count > FL_LINK_PACKET_BYTES) {
         drop = FL_LINK_DROP_LARGE;
     } else {
+        FlReader reader;
         fl_reader_init(&reader, bytes, count);
         drop = decode(link, &reader, sequence, arrived, &in);
     }
+    if (drop == FL_LINK_DROP_NONE) {
+        hear_stamp(link, &in, arrived); // the clock wants a packet before the reports in it
+        apply_arrivals(link, &in, arrived);
+        drop = fl__arrivals_full(&link->arrivals) ? FL_LINK_DROP_CROWDED : FL_LINK_DROP_NONE;
+    }
     link->drops[drop]++;
-    if (drop == FL_LINK_DROP_CROWDED && in.has_arrivals) {
-        apply_arrivals(link, &in, arrived); // the peer's reports are what makes room again
+    if (drop == FL_LINK_DROP_CROWDED && in.answer) {
+        fl__arrivals_press(&link->arrivals, arrived + link->def.ack_delay_ns);
     }
     if (drop != FL_LINK_DROP_NONE) {
         return drop;
     }
-    apply(link, &in, arrived);
     link->packets_in++;
     link->bytes_in += (uint64_t)(count + link->def.overhead_bytes);
-    packet->payload_bytes = fl_reader_left(&reader);
-    packet->payload = fl_reader_bytes(&reader, packet->payload_bytes);
+    packet->payload_bytes = count - in.payload_at;
+    packet->payload = (const uint8_t *)bytes + in.payload_at;
     packet->stamp = in.stamp;
     packet->arrived = floor_to_step(arrived);
-    if (fl__stream_broken(&link->out->stream[STREAM_ORDERED])) {
-        link->drops[FL_LINK_DROP_MALFORMED]++;
-        fl_link_close(link); // there is no way back into a stream whose lengths are nonsense
-    }
+    apply(link, &in, arrived, packet->payload_bytes > 0);
+    close_if_broken(link);
     return FL_LINK_DROP_NONE;
 }
 
@@ -448,10 +538,7 @@ FlResult fl_link_take(FlLink *link, void *buffer, int32_t capacity, int32_t *cou
         return result;
     }
     result = fl__stream_take(&link->out->stream[STREAM_ORDERED], buffer, capacity, count);
-    if (link->alive && fl__stream_broken(&link->out->stream[STREAM_ORDERED])) {
-        link->drops[FL_LINK_DROP_MALFORMED]++;
-        fl_link_close(link);
-    }
+    close_if_broken(link);
     return result;
 }
 
@@ -476,13 +563,18 @@ static void spend(FlLink *link, FlTime now, double bytes)
 
 static void write_head(const FlLink *link, FlWriter *w, FlTime now)
 {
+    const Outbox *o = &link->out->outbox;
+    bool crowded = o->next - o->undecided > o->capacity / 2;
     if (!link->def.numbered_below) {
         fl_writer_put(w, link->def.conversation, 16);
-        fl_writer_put(w, (uint64_t)link->out->outbox.next & 0xffffu, 16);
+        fl_writer_put(w, (uint64_t)o->next & 0xffffu, 16);
     }
     fl_writer_put(w, (uint64_t)(now / FL_LINK_STEP_NS) & 0xffffffu, 24);
     link->out->building.flags_at = fl_writer_size(w);
-    fl_writer_put(w, 0, 8);
+    fl_writer_put(w, crowded ? FLAG_CROWDED : 0, 8);
+    if (crowded) {
+        fl_writer_put(w, (uint64_t)o->undecided & 0xffffu, 16);
+    }
 }
 
 static void write_reliable(FlLink *link, FlWriter *w, FlTime now, const Repeat *repeat)
@@ -491,9 +583,7 @@ static void write_reliable(FlLink *link, FlWriter *w, FlTime now, const Repeat *
     // Unordered first: the quickest ride in every packet.
     for (int32_t i = STREAM_COUNT - 1; i >= 0; i--) {
         double budget = available(link, now) - link->def.overhead_bytes - fl_writer_size(w);
-        int32_t room = FL_LINK_PACKET_BYTES - fl_writer_size(w);
-        room = budget < room ? (int32_t)budget : room;
-        fl__stream_encode(&link->out->stream[i], (uint8_t)i, w, room, now, repeat, fragments);
+        fl__stream_encode(&link->out->stream[i], (uint8_t)i, w, budget, now, repeat, fragments);
     }
     if (fragments->count > 0) {
         w->bytes[fragments->last_at] &= 0xfeu; // no more after the last
@@ -501,15 +591,25 @@ static void write_reliable(FlLink *link, FlWriter *w, FlTime now, const Repeat *
     }
 }
 
+// Sequences travel by their low 16 bits. A peer that reports none of so many packets may well have
+// lost count of them, and could never be told so.
+static void close_if_unheard(FlLink *link)
+{
+    if (link->out->outbox.next - link->out->outbox.reported >= SEQUENCE_SPAN) {
+        fl_link_close(link);
+    }
+}
+
 FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writer)
 {
     FlTime clock = tell_time(link, now);
     fl_writer_init(writer, buffer, FL_LINK_PACKET_BYTES);
+    close_if_unheard(link);
     if (!link->alive) {
         return FL_STALE_ID;
     }
     FL_ASSERT(!link->out->building.open);
-    if (!fl__outbox_reserve(&link->out->outbox)) {
+    if (!fl__outbox_has_room(&link->out->outbox)) {
         return FL_WOULD_BLOCK;
     }
     Building fresh = {.open = true};
@@ -527,12 +627,23 @@ FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writ
     return FL_OK;
 }
 
+// When to say something for its own sake. What was not answered is said again sooner: where half of
+// all packets are lost, one answer in a while would not keep a link from timing out.
+static FlTime keep_alive_due(const FlLink *link)
+{
+    FlTime wait = link->def.keep_alive_ns;
+    if (wait != FL_FOREVER && link->heard_at < link->out->said_at) {
+        FlTime impatient = answer_timeout(link) / 2 * 3; // answers may come late, too
+        wait = impatient < wait ? impatient : wait;
+    }
+    return fl_time_add(link->out->said_at, wait);
+}
+
 static bool wants_answer(const FlLink *link, const FlWriter *w, FlTime now)
 {
     const Building *b = &link->out->building;
     bool payload = fl_writer_size(w) > b->payload_at;
-    bool keep_alive = fl_span(now, link->out->said_at) >= link->def.keep_alive_ns;
-    return payload || b->fragments.count > 0 || b->carried.repeats || keep_alive;
+    return payload || b->fragments.count > 0 || b->carried.repeats || now >= keep_alive_due(link);
 }
 
 int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag, uint64_t *sequence)
@@ -548,14 +659,14 @@ int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
     }
     *sequence = (uint64_t)link->out->outbox.next;
     Sent sent = {
+        .sequence = link->out->outbox.next,
         .tag = tag,
         .sent = clock,
         .carried = b->carried,
         .fragments = b->fragments,
         .bytes = size + link->def.overhead_bytes,
-        .undecided = true,
     };
-    *fl__outbox_at(&link->out->outbox, link->out->outbox.next++) = sent;
+    fl__outbox_add(&link->out->outbox, &sent);
     fl__arrivals_carried(&link->arrivals, &b->carried, clock);
     for (int32_t i = 0; i < b->fragments.count; i++) {
         fl__stream_sent(&link->out->stream[b->fragments.refs[i].stream],
@@ -565,20 +676,41 @@ int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
     link->out->packets++;
     link->out->bytes += (uint64_t)sent.bytes;
     b->open = false;
+    if (!link->alive) { // closed since fl_link_begin: nobody will tell what becomes of it
+        fl__outbox_abandon(&link->out->outbox);
+    }
     return size;
+}
+
+// Reliable bytes that a packet made at `now` (or, if later, when they are due) would carry.
+static int32_t reliable_bytes(const FlLink *link, FlTime now, const Repeat *repeat)
+{
+    int32_t bytes = 0;
+    for (int32_t i = 0; i < STREAM_COUNT; i++) {
+        bytes += fl__stream_due_bytes(&link->out->stream[i], repeat, now);
+    }
+    return bytes;
 }
 
 int32_t fl_link_payload_budget(FlLink *link, FlTime now)
 {
     FlTime clock = tell_time(link, now);
-    double bytes = available(link, clock) - link->def.overhead_bytes - 8;
-    double most = FL_LINK_PACKET_BYTES - 8;
-    return bytes <= 0.0 ? 0 : (int32_t)(bytes < most ? bytes : most);
+    const Building *b = &link->out->building;
+    double other = b->payload_at;
+    if (!b->open) {
+        Repeat repeat = repeat_of(link);
+        other = HEAD_BYTES + reliable_bytes(link, clock, &repeat);
+    }
+    double bytes = available(link, clock) - link->def.overhead_bytes - other;
+    double most = FL_LINK_PACKET_BYTES - other;
+    bytes = bytes < most ? bytes : most;
+    return bytes <= 0.0 ? 0 : (int32_t)bytes;
 }
 
 // ---------------------------------------------------------------- deadlines
 
-// When reliable data may go: it is due, and the budget has a fragment's worth.
+// When reliable data may go: it is due, and the budget has its worth, so that it goes in packets as
+// full as can be. With too much under way already only a packet now and then goes for its sake.
 static FlTime reliable_due(FlLink *link, FlTime now)
 {
     Repeat repeat = repeat_of(link);
@@ -588,10 +720,17 @@ static FlTime reliable_due(FlLink *link, FlTime now)
     if (due == FL_FOREVER) {
         return due;
     }
-    double bytes = link->def.overhead_bytes + 64 + FL_LINK_FRAGMENT_BYTES;
+    if (fl__outbox_crowded(&link->out->outbox)) {
+        FlTime again = fl_time_add(link->out->said_at, repeat.timeout_ns);
+        due = again > due ? again : due;
+    }
+    double bytes = HEAD_BYTES + reliable_bytes(link, due > now ? due : now, &repeat);
+    bytes =
+        link->def.overhead_bytes + (bytes < FL_LINK_PACKET_BYTES ? bytes : FL_LINK_PACKET_BYTES);
     FlTime affordable = fl_budget_when(&link->out->budget, now, bytes);
     if (link->def.common != NULL) {
-        FlTime common = fl_budget_when(link->def.common, now + link->epoch, bytes) - link->epoch;
+        FlTime common = fl_budget_when(link->def.common, now + link->epoch, bytes);
+        common = common == FL_FOREVER ? common : common - link->epoch;
         affordable = common > affordable ? common : affordable;
     }
     return due > affordable ? due : affordable;
@@ -599,10 +738,11 @@ static FlTime reliable_due(FlLink *link, FlTime now)
 
 static FlTime send_due(FlLink *link, FlTime now)
 {
-    FlTime due = fl__arrivals_due(&link->arrivals, report_timeout(link));
+    FlTime repeat_ns = report_timeout(link);
+    FlTime due = fl__arrivals_due(&link->arrivals, repeat_ns, patience(link, repeat_ns));
     FlTime reliable = reliable_due(link, now);
     due = reliable < due ? reliable : due;
-    FlTime keep_alive = fl_time_add(link->out->said_at, link->def.keep_alive_ns);
+    FlTime keep_alive = keep_alive_due(link);
     return keep_alive < due ? keep_alive : due;
 }
 
@@ -680,6 +820,7 @@ void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats)
         .rate_bytes_s = link->out->budget.rate_bytes_s,
         .slowed = link->out->adaptation.slowed,
         .sped_up = link->out->adaptation.sped_up,
+        .refused = link->out->refused,
     };
     memcpy(fresh.drops, link->drops, sizeof fresh.drops);
     *stats = fresh;

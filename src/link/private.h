@@ -18,13 +18,20 @@
 #define REPORTS_PER_PACKET 31
 #define CHECKPOINTS 4
 
+// Part of the wire format, since sequences travel by their low 16 bits: nobody speaks of a packet
+// that is this much older than the newest, and nobody sends on after this many that were not
+// reported.
+#define SEQUENCE_SPAN 16384
+
 typedef struct Report {
     int64_t sequence;
     FlTime arrived;    // link clock, in whole steps
     FlTime carried_at; // NEVER: in no packet yet
     uint16_t tries;
-    bool confirmed;
-    bool owed; // its packet asked for an answer, so it is repeated unasked
+    bool confirmed; // the peer knows, or does not want to know any more
+    bool owed;      // its packet asked for an answer
+    bool insist;    // and brought something, so that the answer is repeated until it is confirmed
+    bool refused;   // its reliable data found no room
 } Report;
 
 typedef struct Checkpoint {
@@ -38,11 +45,11 @@ typedef struct Arrivals {
     int64_t horizon;               // everything up to here that did not arrive is given up
     Checkpoint checkpoint[CHECKPOINTS];
     int32_t checkpoint_next;
-    Report *reports; // ring, by serial
+    int32_t fresh_count; // reports not carried yet that are owed
+    Report *reports;     // ring, by serial
     int32_t capacity;
     int64_t first_serial; // the oldest not confirmed
     int64_t next_serial;
-    int64_t fresh_count; // reports not carried yet that are owed
     FlTime ack_due;
     double loss;
 } Arrivals;
@@ -51,7 +58,7 @@ typedef struct Arrivals {
 typedef struct Carried {
     int64_t first;
     uint64_t mask;
-    bool repeats; // some of them for the second time: an answer is wanted
+    bool repeats; // some insist for the second time: an answer is wanted
 } Carried;
 
 void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity);
@@ -61,16 +68,24 @@ FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence);
 
 /// No room for another report until the peer confirms some.
 bool fl__arrivals_full(const Arrivals *a);
-void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, int64_t sequence, FlTime arrived,
-                       bool owed);
+
+/// A packet that wants an answer must go by `due`.
+void fl__arrivals_press(Arrivals *a, FlTime due);
+
+/// Takes note of a packet: `report` says what is to be told about it.
+void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report);
 
 /// Writes the reports that are due at `now` (link clock), if any.
 bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried);
 void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now);
 void fl__arrivals_confirmed(Arrivals *a, const Carried *carried);
 
-/// When a packet must go for the reports' sake alone.
-FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns);
+/// The peer wants no more reports about packets before `oldest`.
+void fl__arrivals_forget(Arrivals *a, int64_t oldest);
+
+/// When a packet must go for the reports' sake alone. Patience grows with every try, up to
+/// `patience_ns`.
+FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns);
 
 /// Moves the horizon with time.
 void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now);
@@ -80,11 +95,14 @@ typedef struct ArrivalsMessage {
     int32_t count;
     int64_t settled;
     int64_t sequence[REPORTS_PER_PACKET];
-    int64_t arrived_steps[REPORTS_PER_PACKET]; // low 24 bits for the first, differences resolved
+    int64_t arrived_steps[REPORTS_PER_PACKET];
+    bool refused[REPORTS_PER_PACKET];
 } ArrivalsMessage;
 
-/// `next_sequence` is the one that we have not sent yet.
-FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, ArrivalsMessage *m);
+/// `next_sequence` is the one that we have not sent yet, `stamp_steps` when the message was sent,
+/// on the peer's link clock.
+FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp_steps,
+                               ArrivalsMessage *m);
 
 // ---------------------------------------------------------------- stream.c
 
@@ -101,6 +119,7 @@ typedef struct OutSlot {
     uint8_t tries;
     bool acked;
     bool quickest;
+    bool refused; // the peer had no room for it: it waits its time out
     uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
 } OutSlot;
 
@@ -123,6 +142,7 @@ typedef struct Stream {
     InSlot *in;
     int64_t out_first, out_next;
     int64_t in_next;
+    int32_t in_offset; // ordered only: bytes of fragment in_next that are in the ring already
     bool ordered;
     ByteRing out_ring, in_ring; // ordered only: messages with their lengths
 } Stream;
@@ -131,7 +151,8 @@ enum { STREAM_ORDERED, STREAM_UNORDERED, STREAM_COUNT };
 
 /// How reliable data is repeated.
 typedef struct Repeat {
-    FlTime timeout_ns;      // after this, send again
+    FlTime timeout_ns;      // after this, send again; later every further time,
+    FlTime patience_ns;     // but at least this often
     FlTime margin_ns;       // a fragment overtaken by this much is taken for lost
     FlTime delivered_after; // the newest sending time known to have been delivered
 } Repeat;
@@ -146,6 +167,9 @@ bool fl__stream_broken(const Stream *s);
 /// When the next fragment is due; FL_FOREVER if none is.
 FlTime fl__stream_due(const Stream *s, const Repeat *repeat);
 
+/// Bytes that due fragments would take in a packet at `now`, at most a packet's worth.
+int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now);
+
 /// The fragments that one packet carries.
 typedef struct Fragments {
     FragmentRef refs[FRAGMENTS_PER_PACKET];
@@ -153,11 +177,15 @@ typedef struct Fragments {
     int32_t last_at; // the byte at which the last one starts
 } Fragments;
 
-/// Writes the stream's due fragments, as many as fit into `room_bytes`, and notes them.
-void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, int32_t room_bytes, FlTime now,
+/// Writes the stream's due fragments while there is room and, but for the quickest, while
+/// `budget_bytes` is above zero; the last one may overdraw it.
+void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
                        const Repeat *repeat, Fragments *fragments);
 void fl__stream_sent(Stream *s, uint16_t serial, FlTime now);
+
+/// The packet that carried it arrived, and it was taken; or there was no room for it.
 void fl__stream_acked(Stream *s, uint16_t serial);
+void fl__stream_refused(Stream *s, uint16_t serial);
 
 /// A fragment that came in, checked but not applied.
 typedef struct FragmentMessage {
@@ -168,12 +196,15 @@ typedef struct FragmentMessage {
 } FragmentMessage;
 
 FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more);
-FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m);
+
+/// Could a sender say this? And is there room?
+FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *room);
 void fl__stream_accept(Stream *s, const FragmentMessage *m);
 
 // ---------------------------------------------------------------- sent.c
 
 typedef struct Sent {
+    int64_t sequence;
     uint64_t tag;
     FlTime sent;
     Carried carried;
@@ -193,8 +224,10 @@ typedef struct Outbox {
     Sent *ring;
     FlFateEvent *fates; // decided, not polled yet; twice as many as the ring
     int32_t capacity;
+    int32_t undecided_count;
     int64_t next;      // the sequence of the next packet
     int64_t undecided; // the oldest undecided sequence
+    int64_t reported;  // the newest that the peer reported; -1 before
     int64_t fate_first, fate_next;
     uint64_t delivered, lost, unknown;
     double loss;
@@ -203,12 +236,18 @@ typedef struct Outbox {
 void fl__trips_add(RoundTrips *trips, FlTime trip);
 FlTime fl__trips_percentile(const RoundTrips *trips, double share);
 
-Sent *fl__outbox_at(const Outbox *o, int64_t sequence);
+/// The packet of that sequence, or NULL if its fate is decided.
+Sent *fl__outbox_find(const Outbox *o, int64_t sequence);
 
-/// Room for one more packet? Makes it by giving up on the oldest; false if its fate could not be
-/// told.
-bool fl__outbox_reserve(Outbox *o);
-void fl__outbox_decide(Outbox *o, int64_t sequence, FlPacketFate fate, FlTime arrived_remote);
+/// Is there room for one more fate?
+bool fl__outbox_has_room(const Outbox *o);
+
+/// Is so much under way that the next packet's fate could not be awaited, or soon so?
+bool fl__outbox_crowded(const Outbox *o);
+
+/// Puts packet `next` under way. If its place is still taken, its fate is unknown at once.
+void fl__outbox_add(Outbox *o, const Sent *sent);
+void fl__outbox_decide(Outbox *o, Sent *sent, FlPacketFate fate, FlTime arrived_remote);
 
 /// Everything undecided below `settled` is lost.
 void fl__outbox_settle(Outbox *o, int64_t settled);
@@ -249,6 +288,7 @@ typedef struct Sending {
     FlTime said_at;
     FlTime delivered_after; // the newest sending time of a packet known to be delivered
     uint64_t packets, bytes;
+    uint64_t refused; // packets whose reliable data found no room here
 } Sending;
 
 struct FlLink {

@@ -1,8 +1,15 @@
 // What went out, and what became of it.
 //
 // Sent packets wait in a ring, by sequence, until their fate is decided: delivered (the peer
-// reported it), lost (the peer settled beyond it without reporting it), or unknown (the ring came
-// round, or the conversation ended, before either). Decided fates queue up, each told exactly once.
+// reported it), lost (the peer settled beyond it without reporting it), or unknown (the
+// conversation ended before either, or there was no place in the ring to wait in). Decided fates
+// queue up, each told exactly once.
+//
+// A packet whose place is taken by one still undecided is the one that goes unknown, not that
+// other: with more under way than the ring holds, the old ones' reports are about to come, and with
+// them reliable data gets through; the other way round every packet would be given up just before.
+//
+// Invariant: a fate's place in the queue is reserved as long as its packet is undecided.
 #include "private.h"
 
 // ---------------------------------------------------------------- round trips
@@ -72,23 +79,22 @@ FlTime fl__trips_percentile(const RoundTrips *trips, double share)
 
 // ---------------------------------------------------------------- fates
 
-Sent *fl__outbox_at(const Outbox *o, int64_t sequence)
+Sent *fl__outbox_find(const Outbox *o, int64_t sequence)
 {
-    return &o->ring[sequence % o->capacity];
+    Sent *sent = &o->ring[sequence % o->capacity];
+    return sent->undecided && sent->sequence == sequence ? sent : NULL;
 }
 
 static void move_on(Outbox *o)
 {
-    while (o->undecided < o->next && !fl__outbox_at(o, o->undecided)->undecided) {
+    while (o->undecided < o->next && fl__outbox_find(o, o->undecided) == NULL) {
         o->undecided++;
     }
 }
 
-void fl__outbox_decide(Outbox *o, int64_t sequence, FlPacketFate fate, FlTime arrived_remote)
+static void tell(Outbox *o, const Sent *sent, FlPacketFate fate, FlTime arrived_remote)
 {
-    Sent *sent = fl__outbox_at(o, sequence);
-    FL_ASSERT(sent->undecided && o->fate_next - o->fate_first < 2 * o->capacity);
-    sent->undecided = false;
+    FL_ASSERT(o->fate_next - o->fate_first < 2 * o->capacity);
     FlFateEvent event = {
         .tag = sent->tag,
         .fate = fate,
@@ -102,28 +108,49 @@ void fl__outbox_decide(Outbox *o, int64_t sequence, FlPacketFate fate, FlTime ar
     if (fate != FL_FATE_UNKNOWN) {
         o->loss += ((fate == FL_FATE_LOST ? 1.0 : 0.0) - o->loss) / 64.0;
     }
+}
+
+void fl__outbox_decide(Outbox *o, Sent *sent, FlPacketFate fate, FlTime arrived_remote)
+{
+    sent->undecided = false;
+    o->undecided_count--;
+    tell(o, sent, fate, arrived_remote);
     move_on(o);
 }
 
-bool fl__outbox_reserve(Outbox *o)
+bool fl__outbox_has_room(const Outbox *o)
 {
-    // Every packet under way needs a place for its fate. The queue is twice the ring, so only a
-    // caller who does not poll can fill it.
-    int64_t untold = o->fate_next - o->fate_first;
-    if (untold + (o->next - o->undecided) >= 2 * o->capacity) {
-        return false;
+    // The queue is twice the ring, so only a caller who does not poll can fill it.
+    return o->fate_next - o->fate_first + o->undecided_count < 2 * o->capacity;
+}
+
+bool fl__outbox_crowded(const Outbox *o)
+{
+    return o->ring[o->next % o->capacity].undecided || o->undecided_count >= o->capacity / 4 * 3;
+}
+
+void fl__outbox_add(Outbox *o, const Sent *sent)
+{
+    if (o->undecided_count > 0 && o->next - o->undecided >= SEQUENCE_SPAN) {
+        fl__outbox_decide(o, fl__outbox_find(o, o->undecided), FL_FATE_UNKNOWN, 0);
     }
-    if (o->next - o->undecided >= o->capacity) {
-        fl__outbox_decide(o, o->undecided, FL_FATE_UNKNOWN, 0);
+    Sent *place = &o->ring[o->next % o->capacity];
+    o->next++;
+    if (place->undecided) {
+        tell(o, sent, FL_FATE_UNKNOWN, 0);
+        return;
     }
-    return true;
+    *place = *sent;
+    place->undecided = true;
+    o->undecided_count++;
 }
 
 void fl__outbox_settle(Outbox *o, int64_t settled)
 {
     for (int64_t s = o->undecided; s < settled && s < o->next; s++) {
-        if (fl__outbox_at(o, s)->undecided) {
-            fl__outbox_decide(o, s, FL_FATE_LOST, 0);
+        Sent *sent = fl__outbox_find(o, s);
+        if (sent != NULL) {
+            fl__outbox_decide(o, sent, FL_FATE_LOST, 0);
         }
     }
 }
@@ -131,8 +158,9 @@ void fl__outbox_settle(Outbox *o, int64_t settled)
 void fl__outbox_abandon(Outbox *o)
 {
     for (int64_t s = o->undecided; s < o->next; s++) {
-        if (fl__outbox_at(o, s)->undecided) {
-            fl__outbox_decide(o, s, FL_FATE_UNKNOWN, 0);
+        Sent *sent = fl__outbox_find(o, s);
+        if (sent != NULL) {
+            fl__outbox_decide(o, sent, FL_FATE_UNKNOWN, 0);
         }
     }
 }

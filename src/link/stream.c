@@ -7,10 +7,11 @@
 // message per fragment. A fragment's fate is its packet's: when the packet is reported, its
 // fragments are done.
 //
-// Invariant: out_first <= out_next <= out_first + FL_LINK_WINDOW, and the receiver's in_next >= the
-// sender's out_first, so what the sender may send is always inside the receiver's window, unless
-// the receiver's user does not take messages: then the receiver refuses the packet, does not report
-// it, and the sender repeats. That is the back-pressure.
+// Invariant: out_first <= out_next <= out_first + FL_LINK_WINDOW, and out_first <= the receiver's
+// in_next + FL_LINK_WINDOW, since all before out_first was accepted. So what the sender may send is
+// inside the receiver's window, or at most one window beyond it: then the receiver's user does not
+// take messages. The receiver takes the packet all the same (it may carry motion) but reports its
+// reliable data as refused, and the sender sends it again, patiently. That is the back-pressure.
 #include "private.h"
 
 #include <string.h>
@@ -92,6 +93,7 @@ static OutSlot *out_add(Stream *s, int32_t length)
     slot->tries = 0;
     slot->acked = false;
     slot->quickest = false;
+    slot->refused = false;
     return slot;
 }
 
@@ -133,17 +135,30 @@ static void cut_fragments(Stream *s)
 }
 
 #define BACKOFF_AT_MOST 4
+#define REFUSED_BACKOFF_AT_MOST 8
 
+// When it must be sent (again): then what is due soon goes along.
 static FlTime slot_due(const OutSlot *slot, const Repeat *repeat)
 {
+    if (slot->acked) {
+        return FL_FOREVER;
+    }
     if (slot->sent_at == NEVER) {
         return NEVER;
     }
-    if (fl_time_add(slot->sent_at, repeat->margin_ns) < repeat->delivered_after) {
+    bool overtaken = fl_time_add(slot->sent_at, repeat->margin_ns) < repeat->delivered_after;
+    if (overtaken && !slot->refused) {
         return NEVER; // a later packet has arrived: this one is lost
     }
-    int32_t tries = slot->tries < BACKOFF_AT_MOST ? slot->tries : BACKOFF_AT_MOST;
-    return fl_time_add(slot->sent_at, repeat->timeout_ns * tries);
+    int32_t most = slot->refused ? REFUSED_BACKOFF_AT_MOST : BACKOFF_AT_MOST;
+    FlTime wait = repeat->timeout_ns * (slot->tries < most ? slot->tries : most);
+    return fl_time_add(slot->sent_at, wait < repeat->patience_ns ? wait : repeat->patience_ns);
+}
+
+static bool slot_goes(const OutSlot *slot, const Repeat *repeat, FlTime now)
+{
+    FlTime due = slot_due(slot, repeat);
+    return due <= now || (due != FL_FOREVER && due <= now + repeat->timeout_ns / 4);
 }
 
 FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
@@ -153,68 +168,107 @@ FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
         return NEVER;
     }
     for (int64_t n = s->out_first; n < s->out_next; n++) {
-        const OutSlot *slot = out_at(s, n);
-        FlTime slot_time = slot->acked ? FL_FOREVER : slot_due(slot, repeat);
+        FlTime slot_time = slot_due(out_at(s, n), repeat);
         due = slot_time < due ? slot_time : due;
     }
     return due;
 }
 
-// FRAGMENT: a piece of reliable data.                            spec/WIRE.md section 4.3
+// FRAGMENT: a piece of reliable data.                            spec/WIRE.md section 6.2
 //
 //   bits  field      unit      valid
-//   1     more       -         1: another FRAGMENT follows this one
+//   1     more       -         1: another FRAGMENT follows this one; at most 16 in a packet
 //   1     stream     -         0 ordered, 1 unordered
-//   16    serial     -         low bits of the fragment's number in its stream
+//   16    serial     -         low bits of the fragment's number in its stream, from 0
 //   8     length     bytes     1..256, less one
-//   0..7  zero       -         to the next whole byte
+//   6     zero       -         to the next whole byte
 //   then `length` bytes
 //
 // Each starts at a whole byte. All are written as if more followed; the caller clears that in the
 // last.
 #define HEADER_BYTES 4
 
-void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, int32_t room_bytes, FlTime now,
+int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now)
+{
+    int32_t bytes = 0;
+    for (int64_t n = s->out_first; n < s->out_next && bytes < FL_LINK_PACKET_BYTES; n++) {
+        const OutSlot *slot = out_at(s, n);
+        bytes += slot_goes(slot, repeat, now) ? HEADER_BYTES + slot->length : 0;
+    }
+    if (s->ordered && !out_is_full(s) && bytes < FL_LINK_PACKET_BYTES) {
+        int32_t waiting = ring_used(&s->out_ring);
+        int32_t headers = (waiting + FL_LINK_FRAGMENT_BYTES - 1) / FL_LINK_FRAGMENT_BYTES;
+        bytes += waiting + headers * HEADER_BYTES;
+    }
+    return bytes < FL_LINK_PACKET_BYTES ? bytes : FL_LINK_PACKET_BYTES;
+}
+
+static void fragment_encode(const OutSlot *slot, uint8_t stream, uint16_t serial, FlWriter *w)
+{
+    fl_writer_put(w, 1, 1);
+    fl_writer_put(w, stream, 1);
+    fl_writer_put(w, serial, 16);
+    fl_writer_put(w, (uint64_t)slot->length - 1, 8);
+    fl_writer_align(w);
+    fl_writer_bytes(w, slot->bytes, slot->length);
+}
+
+void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
                        const Repeat *repeat, Fragments *fragments)
 {
     cut_fragments(s);
     for (int64_t n = s->out_first; n < s->out_next && fragments->count < FRAGMENTS_PER_PACKET;
          n++) {
         const OutSlot *slot = out_at(s, n);
-        bool wanted = !slot->acked && (slot->quickest || slot_due(slot, repeat) <= now);
+        bool quickest = slot->quickest && !slot->refused && !slot->acked;
+        bool wanted = quickest || (slot_goes(slot, repeat, now) && budget_bytes > 0.0);
         int32_t bytes = HEADER_BYTES + slot->length;
-        if (!wanted || bytes > room_bytes) {
+        if (!wanted || bytes > FL_LINK_PACKET_BYTES - fl_writer_size(w)) {
             continue;
         }
-        room_bytes -= bytes;
+        budget_bytes -= bytes;
         fragments->last_at = fl_writer_size(w);
-        fl_writer_put(w, 1, 1);
-        fl_writer_put(w, stream, 1);
-        fl_writer_put(w, (uint64_t)n & 0xffffu, 16);
-        fl_writer_put(w, (uint64_t)slot->length - 1, 8);
-        fl_writer_align(w);
-        fl_writer_bytes(w, slot->bytes, slot->length);
+        fragment_encode(slot, stream, (uint16_t)n, w);
         FragmentRef ref = {(uint16_t)n, stream};
         fragments->refs[fragments->count++] = ref;
     }
 }
 
+// The slot under way with that serial, or NULL: another packet with the same fragment was reported
+// before.
+static OutSlot *under_way(const Stream *s, uint16_t serial)
+{
+    int64_t n = fl_unwrap(s->out_first, serial, 16);
+    return n >= s->out_first && n < s->out_next ? out_at(s, n) : NULL;
+}
+
 void fl__stream_sent(Stream *s, uint16_t serial, FlTime now)
 {
-    OutSlot *slot = out_at(s, fl_unwrap(s->out_first, serial, 16));
-    slot->sent_at = now;
-    slot->tries = slot->tries < 100 ? (uint8_t)(slot->tries + 1) : 100;
+    OutSlot *slot = under_way(s, serial);
+    if (slot != NULL) {
+        slot->sent_at = now;
+        slot->tries = slot->tries < 100 ? (uint8_t)(slot->tries + 1) : 100;
+        slot->refused = false;
+    }
 }
 
 void fl__stream_acked(Stream *s, uint16_t serial)
 {
-    int64_t n = fl_unwrap(s->out_first, serial, 16);
-    if (n < s->out_first || n >= s->out_next) {
-        return; // an earlier packet with the same fragment was reported before
+    OutSlot *slot = under_way(s, serial);
+    if (slot == NULL) {
+        return;
     }
-    out_at(s, n)->acked = true;
+    slot->acked = true;
     while (s->out_first < s->out_next && out_at(s, s->out_first)->acked) {
         s->out_first++;
+    }
+}
+
+void fl__stream_refused(Stream *s, uint16_t serial)
+{
+    OutSlot *slot = under_way(s, serial);
+    if (slot != NULL) {
+        slot->refused = true;
     }
 }
 
@@ -237,27 +291,33 @@ FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more)
     return r->failed ? FL_LINK_DROP_SHORT : FL_LINK_DROP_NONE;
 }
 
-FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m)
+FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *room)
 {
     int64_t n = fl_unwrap(s->in_next, m->serial, 16);
-    if (n >= s->in_next + 2 * FL_LINK_WINDOW) {
-        return FL_LINK_DROP_WINDOW;
-    }
-    return n >= s->in_next + FL_LINK_WINDOW ? FL_LINK_DROP_CROWDED : FL_LINK_DROP_NONE;
+    *room = n < s->in_next + FL_LINK_WINDOW;
+    bool possible = n >= 0 && n < s->in_next + 2 * FL_LINK_WINDOW;
+    return possible ? FL_LINK_DROP_NONE : FL_LINK_DROP_WINDOW;
 }
 
-// Moves in-order fragments to where messages are taken from, as far as there is room.
+// Moves what it can of an ordered fragment to where messages are taken from; true if all of it. A
+// part must do: the ring may be full of a message that this fragment's first bytes complete.
+static bool ring_take_in(Stream *s, const InSlot *slot)
+{
+    int32_t left = slot->length - s->in_offset;
+    int32_t part = left < ring_free(&s->in_ring) ? left : ring_free(&s->in_ring);
+    ring_put(&s->in_ring, slot->bytes + s->in_offset, part);
+    s->in_offset = part == left ? 0 : s->in_offset + part;
+    return part == left;
+}
+
+// Moves the window past fragments that are done with.
 static void drain(Stream *s)
 {
     for (;;) {
         InSlot *slot = in_at(s, s->in_next);
-        bool ready =
-            s->ordered ? slot->present && slot->length <= ring_free(&s->in_ring) : slot->taken;
-        if (!ready) {
+        bool done = s->ordered ? slot->present && ring_take_in(s, slot) : slot->taken;
+        if (!done) {
             return;
-        }
-        if (s->ordered) {
-            ring_put(&s->in_ring, slot->bytes, slot->length);
         }
         slot->present = slot->taken = false;
         s->in_next++;
@@ -267,8 +327,8 @@ static void drain(Stream *s)
 void fl__stream_accept(Stream *s, const FragmentMessage *m)
 {
     int64_t n = fl_unwrap(s->in_next, m->serial, 16);
-    if (n < s->in_next) {
-        return; // a repetition of what is here already
+    if (n < s->in_next || n >= s->in_next + FL_LINK_WINDOW) {
+        return; // a repetition of what is here already, or no room for it
     }
     InSlot *slot = in_at(s, n);
     if (slot->present || slot->taken) {

@@ -49,6 +49,8 @@
 
 #include "base/private.h"
 
+#include <string.h>
+
 #define FORM_WIDTH 4
 #define FORM_WIDE 15u
 #define FACING_KINDS 3
@@ -61,7 +63,7 @@
 #define STEPS_AHEAD 4000
 #define STEPS_AROUND 65536
 
-#define REALS_MAX 15 // a cubic's four vectors and a spin
+#define REALS_MAX 16 // a cubic's four vectors and a spin are 15; 16 are quickly cleared
 
 /// A stretch of the world's quantisers.
 typedef struct Run {
@@ -284,6 +286,7 @@ static bool set_fields(const FlWorld *world, const FlMotion *motion, Fields *fie
     fields->step = motion->time / FL_UPDATE_STEP_NS;
     fields->duration = 0;
     fields->wide = false;
+    memset(fields->index, 0, sizeof fields->index); // all set below, but analysers do not see it
     if (!set_orientation(world, &motion->facing, fields)) {
         return false;
     }

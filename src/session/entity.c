@@ -30,6 +30,11 @@ Entity *fl__entity_find(const FlSession *session, FlEntityId id)
     return live ? entity : NULL;
 }
 
+bool fl__entity_is_ours(const Entity *entity)
+{
+    return (entity->generation & 1u) != 0 && entity->owner == FL__PEER_NONE;
+}
+
 static FlEntityId id_of(const FlSession *session, const Entity *entity)
 {
     FlEntityId id = {(uint32_t)(entity - session->entities) + 1, entity->generation};
@@ -132,14 +137,27 @@ static bool export_update(FlSession *session, Entity *entity, const FlMotion *mo
     return true;
 }
 
+// Asks the policy who gets the newest update.
+static void plan_update(FlSession *session, Entity *entity, FlTime now)
+{
+    FlSendView view = {now, &entity->exporter.exported, session->def.peer_capacity};
+    FlSendPlan plan = {fl__entity_due(session, entity, 0), session->def.peer_capacity};
+    fl_send_trigger(&entity->def.send, &view, &plan);
+}
+
 #define TOO_OLD FL_SEC(5) // leaves ten for the way
 
 void fl__entity_refresh(FlSession *session, Entity *entity, FlTime now)
 {
     const FlMotion *told = &entity->exporter.exported;
-    if (entity->exporter.started && fl_span(now, told->time) > TOO_OLD) {
-        FlMotion again = fl_motion_rebase(told, now);
-        (void)export_update(session, entity, &again); // finite, as it was when it was first told
+    if (!entity->exporter.started || fl_span(now, told->time) <= TOO_OLD) {
+        return;
+    }
+    // From the last state on, not from now: the next state may well be older than now.
+    FlTime newest = entity->exporter.newest;
+    FlMotion again = fl_motion_rebase(told, fl_span(now, newest) <= TOO_OLD ? newest : now);
+    if (export_update(session, entity, &again)) {
+        plan_update(session, entity, now); // rounded anew, so it is news to the others too
     }
 }
 
@@ -168,9 +186,7 @@ FlResult fl_entity_set(FlSession *session, FlEntityId id, const FlState *state)
     if (!export_update(session, entity, &motion)) {
         return FL_BAD_VALUE;
     }
-    FlSendView view = {real.time, &entity->exporter.exported, session->def.peer_capacity};
-    FlSendPlan plan = {fl__entity_due(session, entity, 0), session->def.peer_capacity};
-    fl_send_trigger(&entity->def.send, &view, &plan);
+    plan_update(session, entity, real.time);
     return FL_OK;
 }
 

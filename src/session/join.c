@@ -11,7 +11,7 @@
 //   8     kind          -         1
 //   64    protocol      -         the world's protocol id
 //   64    nonce         -         chosen by the client; the same in all its requests
-//   168   zero          -         as long as the longest answer
+//   168   zero          -         no answer is longer than what asked for it
 //
 // WELCOME: you are in.                                           spec/WIRE.md section 5.2
 //
@@ -92,7 +92,8 @@ static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now
 {
     Peer *peer = peer_by_address(session, from);
     if (peer != NULL && peer->nonce == nonce) {
-        peer->welcome_due = true; // our WELCOME was lost
+        peer->welcome_due = true; // our WELCOME was lost, and what we said after it not understood
+        fl__peer_owe_all(session, peer, now);
         return;
     }
     if (peer != NULL) { // the same player, started anew
@@ -217,6 +218,11 @@ static bool read_refusal(FlSession *session, FlReader *r)
 
 static void explain_silence(FlSession *session, FlTime now)
 {
+    if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
+        fl__session_end(session, "The host let us in, but there is no memory here for the link to "
+                                 "it: free some, or make its buffers smaller. Join again.");
+        return;
+    }
     char text[sizeof session->trouble];
     double seconds = fl_span_seconds(fl_span(now, session->join_until)) +
                      fl_span_seconds(session->def.join_timeout_ns);
@@ -235,11 +241,14 @@ static void explain_silence(FlSession *session, FlTime now)
 
 static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    if (session->state != FL_SESSION_JOINING || now < session->join_next) {
+    if (session->state != FL_SESSION_JOINING) {
         return false;
     }
     if (now >= session->join_until) {
         explain_silence(session, now);
+        return false;
+    }
+    if (now < session->join_next) {
         return false;
     }
     session->join_next = now + session->def.join_every_ns;
@@ -284,4 +293,16 @@ bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
     return session->def.role == FL_ROLE_HOST ? host_next(session, now, out)
                                              : client_next(session, now, out);
+}
+
+FlTime fl__join_deadline(const FlSession *session, FlTime now)
+{
+    if (session->state == FL_SESSION_JOINING) {
+        return session->join_next < session->join_until ? session->join_next : session->join_until;
+    }
+    bool answer = session->refusal.due;
+    for (int32_t i = 0; i < session->def.peer_capacity && !answer; i++) {
+        answer = session->peers[i].used && session->peers[i].welcome_due;
+    }
+    return answer ? now : FL_FOREVER;
 }

@@ -6,8 +6,9 @@
 //   8     kind     -      1
 //   8     count    -      1..255 UPDATEs follow, each from a whole byte on
 //
-// A payload is any number of these to its end. An UPDATE's time is unwrapped against the receiver's
-// session time at the packet's arrival.
+// A payload is any number of these to its end. An UPDATE's time is unwrapped against the host's
+// session time: a client takes that of the packet's stamp (stamp + WELCOME's offset), the host that
+// of its arrival. A payload with a fault in it has no effect at all.
 #include "private.h"
 
 enum { KIND_MOTION = 1 };
@@ -17,13 +18,27 @@ enum { KIND_MOTION = 1 };
 
 // ---------------------------------------------------------------- reading
 
-// The arrival in session time, rounded as it was reported: so the sender can know exactly what is
-// shown here.
-static FlTime arrival_in_session(const FlSession *session, int32_t peer, const FlLinkPacket *packet,
-                                 FlTime arrival)
+// When a packet came, in session time.
+typedef struct Moment {
+    FlTime arrived; // rounded as it was reported: so the sender can know exactly what is shown here
+    FlTime near;    // what updates' times are unwrapped against
+} Moment;
+
+// A client need not know what time it is to say when the host sent a packet by the host's time, and
+// that is the session's. So what there was when it joined is not lost on it, nor what arrived while
+// it had paused and its own time was behind.
+static Moment moment_of(const FlSession *session, int32_t peer, const FlLinkPacket *packet,
+                        FlTime arrival)
 {
     FlTime rounding = fl_link_clock(session->peers[peer].link, arrival) - packet->arrived;
-    return fl_session_time(session, arrival - rounding);
+    FlTime arrived = fl_session_time(session, arrival - rounding);
+    Moment moment = {arrived, arrived};
+    if (session->def.role == FL_ROLE_CLIENT) {
+        moment.near = fl_time_add(packet->stamp, fl_session_clock_offset(&session->clock));
+        bool unset = fl_session_clock_state(&session->clock) == FL_SESSION_CLOCK_UNSET;
+        moment.arrived = unset ? moment.near : arrived;
+    }
+    return moment;
 }
 
 static FlTime one_way_delay(const FlSession *session, int32_t peer)
@@ -32,11 +47,16 @@ static FlTime one_way_delay(const FlSession *session, int32_t peer)
     return delays.known ? delays.in.average_ns : 0;
 }
 
+static bool is_in(uint32_t number, uint32_t first, uint32_t count)
+{
+    return number >= first && number - first < count;
+}
+
 static void take_update(FlSession *session, int32_t peer, FlUpdate *update, FlTime arrival)
 {
     const Peer *from = &session->peers[peer];
-    if (update->entity < from->first_entity ||
-        update->entity - from->first_entity >= from->entity_count) {
+    if (!is_in(update->entity, from->first_entity, from->entity_count) ||
+        is_in(update->entity, session->own_first, session->own_count)) {
         session->count[FL_SESSION_FOREIGN]++;
         return;
     }
@@ -52,7 +72,7 @@ static void take_update(FlSession *session, int32_t peer, FlUpdate *update, FlTi
     session->count[shown ? FL_SESSION_UPDATES_TAKEN : FL_SESSION_UPDATES_OVERTAKEN]++;
 }
 
-static void read_motion(FlSession *session, int32_t peer, FlReader *r, FlTime arrival)
+static void read_motion(FlSession *session, int32_t peer, FlReader *r, Moment when, bool take)
 {
     uint64_t count = fl_reader_take(r, 8);
     if (count == 0) {
@@ -60,10 +80,26 @@ static void read_motion(FlSession *session, int32_t peer, FlReader *r, FlTime ar
     }
     for (uint64_t i = 0; i < count && !r->failed; i++) {
         FlUpdate update;
-        if (fl_update_decode(r, &session->world, arrival, &update) == FL_UPDATE_OK) {
-            take_update(session, peer, &update, arrival);
+        if (fl_update_decode(r, &session->world, when.near, &update) == FL_UPDATE_OK && take) {
+            take_update(session, peer, &update, when.arrived);
         }
     }
+}
+
+// Reads all of a payload; `take` or only look whether it is one. False: it is not.
+static bool read_payload(FlSession *session, int32_t peer, const FlLinkPacket *packet, Moment when,
+                         bool take)
+{
+    FlReader r;
+    fl_reader_init(&r, packet->payload, packet->payload_bytes);
+    while (!r.failed && fl_reader_left(&r) > 0) {
+        if (fl_reader_take(&r, 8) == KIND_MOTION) {
+            read_motion(session, peer, &r, when, take);
+        } else {
+            fl_reader_fail(&r);
+        }
+    }
+    return !r.failed;
 }
 
 void fl__payload_read(FlSession *session, int32_t peer, const FlLinkPacket *packet, FlTime arrival)
@@ -71,68 +107,76 @@ void fl__payload_read(FlSession *session, int32_t peer, const FlLinkPacket *pack
     if (packet->payload_bytes == 0) {
         return;
     }
-    if (fl_session_clock_state(&session->clock) == FL_SESSION_CLOCK_UNSET) {
-        session->count[FL_SESSION_NO_TIME]++;
+    Moment when = moment_of(session, peer, packet, arrival);
+    if (!read_payload(session, peer, packet, when, false)) {
+        session->count[FL_SESSION_MALFORMED]++;
         return;
     }
-    FlTime arrived = arrival_in_session(session, peer, packet, arrival);
-    FlReader r;
-    fl_reader_init(&r, packet->payload, packet->payload_bytes);
-    while (!r.failed && fl_reader_left(&r) > 0) {
-        if (fl_reader_take(&r, 8) == KIND_MOTION) {
-            read_motion(session, peer, &r, arrived);
-        } else {
-            fl_reader_fail(&r);
-        }
-    }
-    session->count[FL_SESSION_MALFORMED] += r.failed ? 1 : 0;
+    (void)read_payload(session, peer, packet, when, true);
 }
 
 // ---------------------------------------------------------------- writing
 
 static bool is_due(const FlSession *session, const Entity *entity, int32_t peer)
 {
-    bool ours = (entity->generation & 1u) != 0 && entity->owner == FL__PEER_NONE;
-    return ours && entity->packed_bytes > 0 && *fl__entity_due(session, entity, peer);
+    return fl__entity_is_ours(entity) && entity->packed_bytes > 0 &&
+           *fl__entity_due(session, entity, peer);
 }
 
-bool fl__payload_waits(const FlSession *session, int32_t peer)
+// Entities take turns, so that a small budget is everybody's: each packet goes on where the last
+// one for this peer ended.
+static int32_t in_turn(const FlSession *session, int32_t peer, int32_t nth)
 {
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        if (is_due(session, &session->entities[i], peer)) {
-            return true;
+    return (session->peers[peer].entity_next + nth) % session->def.entity_capacity;
+}
+
+int32_t fl__payload_needs(const FlSession *session, int32_t peer)
+{
+    for (int32_t n = 0; n < session->def.entity_capacity; n++) {
+        const Entity *entity = &session->entities[in_turn(session, peer, n)];
+        if (is_due(session, entity, peer)) {
+            return HEAD_BYTES + entity->packed_bytes;
         }
     }
-    return false;
+    return 0;
+}
+
+// Appends one update to the MOTION at `head_at`, and begins that if there is none yet.
+static void write_update(FlWriter *writer, int32_t head_at, int32_t count, const Entity *entity)
+{
+    if (count == 0) {
+        fl_writer_put(writer, KIND_MOTION, 8);
+        fl_writer_put(writer, 0, 8);
+    }
+    fl_writer_bytes(writer, entity->packed, entity->packed_bytes);
+    writer->bytes[head_at + 1] = (uint8_t)(count + 1);
 }
 
 void fl__payload_write(FlSession *session, int32_t peer, FlWriter *writer, int32_t room, FlTime now)
 {
     int32_t left = (writer->capacity_bits - writer->bit_count) / 8;
-    left = room < left ? room : left;
-    int32_t count_at = fl_writer_size(writer) + 1;
+    left = (room < left ? room : left) - HEAD_BYTES;
+    int32_t head_at = fl_writer_size(writer);
     int32_t count = 0;
-    left -= HEAD_BYTES;
-    for (int32_t i = 0; i < session->def.entity_capacity && count < UPDATES_AT_MOST; i++) {
-        Entity *entity = &session->entities[i];
+    int32_t turn_next = session->peers[peer].entity_next;
+    bool passed_over = false;
+    for (int32_t n = 0; n < session->def.entity_capacity && count < UPDATES_AT_MOST; n++) {
+        int32_t slot = in_turn(session, peer, n);
+        Entity *entity = &session->entities[slot];
         if (!is_due(session, entity, peer)) {
             continue;
         }
         fl__entity_refresh(session, entity, now);
-        if (entity->packed_bytes > left) {
+        if (entity->packed_bytes > left) { // the first of these begins the next packet
+            turn_next = passed_over ? turn_next : slot;
+            passed_over = true;
             continue;
         }
-        if (count == 0) {
-            fl_writer_put(writer, KIND_MOTION, 8);
-            fl_writer_put(writer, 0, 8);
-        }
-        fl_writer_bytes(writer, entity->packed, entity->packed_bytes);
+        write_update(writer, head_at, count++, entity);
         left -= entity->packed_bytes;
         *fl__entity_due(session, entity, peer) = false;
-        count++;
+        turn_next = passed_over ? turn_next : (slot + 1) % session->def.entity_capacity;
     }
-    if (count > 0) {
-        writer->bytes[count_at] = (uint8_t)count;
-        session->count[FL_SESSION_UPDATES_SENT] += (uint64_t)count;
-    }
+    session->peers[peer].entity_next = turn_next;
+    session->count[FL_SESSION_UPDATES_SENT] += (uint64_t)count;
 }

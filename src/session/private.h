@@ -19,7 +19,8 @@ typedef struct Peer {
     FlLink *link;
     uint32_t first_entity; // the numbers that are this peer's to give
     uint32_t entity_count;
-    bool welcome_due; // host: say WELCOME (again)
+    int32_t entity_next; // where the next packet goes on looking for due updates
+    bool welcome_due;    // host: say WELCOME (again)
 } Peer;
 
 typedef struct Entity {
@@ -50,6 +51,8 @@ struct FlSession {
     FlRandom random;
     FlSessionState state;
     FlSessionClock clock;
+    FlTime epoch;   // what `clock` counts from: 0 at the host, a client's joining
+    FlTime told_at; // the last `now` that `clock` was told, less the epoch
     Peer *peers;
     int32_t peer_next; // where fl_session_next goes on
     Entity *entities;
@@ -68,7 +71,8 @@ struct FlSession {
 
 // ---------------------------------------------------------------- session.c
 
-/// The clock that fl_session_clock works on here: the caller's at the host, the link's at a client.
+/// The clock that fl_session_clock works on here: the caller's at the host, at a client the link's
+/// (also when the link is gone).
 FlTime fl__session_local(const FlSession *session, FlTime now);
 void fl__session_end(FlSession *session, const char *why);
 
@@ -76,25 +80,35 @@ void fl__session_end(FlSession *session, const char *why);
 bool fl__peer_open(FlSession *session, Peer *peer, FlTime now);
 void fl__peer_drop(FlSession *session, int32_t peer);
 
+/// Whoever comes late gets everything there is.
+void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now);
+
 // ---------------------------------------------------------------- join.c
 
 /// True if the datagram belongs to joining, taken or counted.
 bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                       FlTime arrival);
 
-/// The next datagram of joining: a client's JOIN, a host's WELCOME. False if there is none.
+/// The next datagram of joining: a client's JOIN, a host's WELCOME or REFUSE. False if there is
+/// none.
 bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out);
+
+/// When fl__join_next will have something to do.
+FlTime fl__join_deadline(const FlSession *session, FlTime now);
 
 // ---------------------------------------------------------------- entity.c
 
 Entity *fl__entity_find(const FlSession *session, FlEntityId id);
 
+/// Live, and ours.
+bool fl__entity_is_ours(const Entity *entity);
+
 /// The slot of a remote entity by its number, made if it is new. NULL: no room.
 Entity *fl__entity_remote(FlSession *session, int32_t peer, uint32_t number);
 void fl__entity_remove(FlSession *session, Entity *entity);
 
-/// Tells an old motion of ours anew from `now` (session time) on: what travels of a time goes back
-/// 15 s only.
+/// Tells an old motion of ours anew, to everybody: what travels of a time goes back 15 s only.
+/// `now` is session time.
 void fl__entity_refresh(FlSession *session, Entity *entity, FlTime now);
 bool *fl__entity_due(const FlSession *session, const Entity *entity, int32_t peer);
 
@@ -102,9 +116,11 @@ bool *fl__entity_due(const FlSession *session, const Entity *entity, int32_t pee
 
 void fl__payload_read(FlSession *session, int32_t peer, const FlLinkPacket *packet, FlTime arrival);
 
+/// Bytes that a payload with the next due update takes; 0: none is due.
+int32_t fl__payload_needs(const FlSession *session, int32_t peer);
+
 /// Writes as many due updates as fit into `room` bytes.
 void fl__payload_write(FlSession *session, int32_t peer, FlWriter *writer, int32_t room,
                        FlTime now);
-bool fl__payload_waits(const FlSession *session, int32_t peer);
 
 #endif

@@ -31,7 +31,20 @@ static bool def_is_good(const FlSessionDef *def)
     // Every peer, the host included, gets the same share of the entity numbers: at least one.
     return role && peers >= 1 && peers <= 4096 && def->entity_capacity >= 1 &&
            def->entity_capacity <= def->world.entity_capacity &&
-           peers < def->world.entity_capacity && def->join_every_ns > 0 && def->join_timeout_ns > 0;
+           peers < def->world.entity_capacity && def->join_every_ns > 0 &&
+           def->join_timeout_ns > 0 && def->time_mode >= FL_TIME_GLOBAL &&
+           def->time_mode <= FL_TIME_ONE_WAY && !def->link.numbered_below;
+}
+
+// A definition from which no link can be made would show only when somebody joins: make one now.
+static FlResult try_link(const FlSessionDef *def, FlTime now)
+{
+    FlLinkDef link_def = def->link;
+    link_def.alloc = def->alloc;
+    FlLink *link;
+    FlResult result = fl_link_create(&link_def, now, &link);
+    fl_link_destroy(link);
+    return result;
 }
 
 static void *reserve(FlSession *session, size_t count, size_t size)
@@ -83,6 +96,7 @@ static void start(FlSession *session, FlTime now)
         session->own_count = (uint32_t)(session->world.def.entity_capacity / shares);
         session->state = FL_SESSION_RUNNING;
         fl_session_clock_lead(&session->clock, now, 0);
+        session->told_at = now;
     }
 }
 
@@ -93,6 +107,10 @@ FlResult fl_session_create(const FlSessionDef *def, FlTime now, FlSession **out)
     FlWorld world;
     if (fl_world_init(&def->world, &world) != FL_OK || !def_is_good(def)) {
         return FL_BAD_VALUE;
+    }
+    FlResult result = try_link(def, now);
+    if (result != FL_OK) {
+        return result;
     }
     FlSession *session = (FlSession *)fl_alloc(&def->alloc, sizeof *session, _Alignof(FlSession));
     if (session == NULL) {
@@ -141,8 +159,8 @@ const char *fl_session_trouble(const FlSession *session)
 
 // ---------------------------------------------------------------- peers
 
-// Whose numbers the peer's entities have: at the host, the peer's share; at a client, everybody's
-// but our own.
+// Whose numbers the peer's entities have: at the host, the peer's share; at a client, everybody's.
+// (Our own are never a peer's: see take_update.)
 static void set_entity_share(const FlSession *session, Peer *peer)
 {
     if (session->def.role == FL_ROLE_HOST) {
@@ -160,20 +178,30 @@ bool fl__peer_open(FlSession *session, Peer *peer, FlTime now)
     FlLinkDef def = session->def.link;
     def.conversation = peer->conversation;
     def.alloc = session->def.alloc;
-    if (session->def.role == FL_ROLE_HOST) {
+    bool host = session->def.role == FL_ROLE_HOST;
+    if (host) {
         def.keep_alive_ns = FL_FOREVER; // the client keeps it alive, and we answer
     }
     if (fl_link_create(&def, now, &peer->link) != FL_OK) {
         return false;
     }
+    session->epoch = host ? 0 : now;
     set_entity_share(session, peer);
     peer->used = true;
-    // Whoever comes late gets everything there is.
+    fl__peer_owe_all(session, peer, now);
+    return true;
+}
+
+void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now)
+{
     int32_t index = (int32_t)(peer - session->peers);
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        *fl__entity_due(session, &session->entities[i], index) = true;
+        Entity *entity = &session->entities[i];
+        if (fl__entity_is_ours(entity)) {
+            fl__entity_refresh(session, entity, fl_session_time(session, now));
+            *fl__entity_due(session, entity, index) = true;
+        }
     }
-    return true;
 }
 
 void fl__peer_drop(FlSession *session, int32_t index)
@@ -256,9 +284,7 @@ FlResult fl_session_take(FlSession *session, void *buffer, int32_t capacity, int
 
 FlTime fl__session_local(const FlSession *session, FlTime now)
 {
-    const FlLink *link = session->peers[0].link;
-    bool client = session->def.role == FL_ROLE_CLIENT;
-    return client && link != NULL ? fl_link_clock(link, now) : now;
+    return fl_span(now, session->epoch);
 }
 
 FlTime fl_session_time(const FlSession *session, FlTime now)
@@ -268,15 +294,33 @@ FlTime fl_session_time(const FlSession *session, FlTime now)
 
 FlTime fl_session_time_error(const FlSession *session)
 {
-    return fl_session_clock_error(&session->clock);
+    bool known = fl_session_clock_state(&session->clock) != FL_SESSION_CLOCK_UNSET;
+    return known ? fl_session_clock_error(&session->clock) : FL_FOREVER;
+}
+
+// The host's clock is the session's, also over a pause in which the host did nothing: the others'
+// time went on, by the offset they were told when they joined.
+static void lead_over_pause(FlSession *session, FlTime local)
+{
+    FlTime passed = fl_span(local, session->told_at);
+    if (passed > FL_SESSION_CLOCK_GAP_NS) {
+        FlTime then = fl_session_clock_at(&session->clock, session->told_at);
+        fl_session_clock_init(&session->clock);
+        fl_session_clock_lead(&session->clock, local, fl_time_add(then, passed));
+    }
 }
 
 static void update_time(FlSession *session, FlTime now)
 {
-    const FlLink *link = session->peers[0].link;
-    bool follows = session->def.role == FL_ROLE_CLIENT && link != NULL;
-    fl_session_clock_update(&session->clock, follows ? fl_link_peer_clock(link) : NULL,
-                            fl__session_local(session, now));
+    FlTime local = fl__session_local(session, now);
+    const FlClock *reference = NULL;
+    if (session->def.role == FL_ROLE_HOST) {
+        lead_over_pause(session, local);
+    } else if (session->peers[0].used) {
+        reference = fl_link_peer_clock(session->peers[0].link);
+    }
+    fl_session_clock_update(&session->clock, reference, local);
+    session->told_at = local;
 }
 
 // ---------------------------------------------------------------- datagrams
@@ -316,6 +360,18 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
 
 #define ROOM_AT_LEAST 32 // below this a packet would be mostly headers: wait for the budget
 
+// Bytes of payload that may go to this peer now; 0 if nothing waits or the budget is too small for
+// the update whose turn it is.
+static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
+{
+    int32_t needs = fl__payload_needs(session, index);
+    if (needs == 0) {
+        return 0;
+    }
+    int32_t room = fl_link_payload_budget(session->peers[index].link, now);
+    return room >= needs && room >= ROOM_AT_LEAST ? room : 0;
+}
+
 // A packet to this peer, if there is anything to say and the budget allows.
 static bool packet_to(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
 {
@@ -329,16 +385,15 @@ static bool packet_to(FlSession *session, int32_t index, FlTime now, FlOutgoing 
         fl__peer_drop(session, index);
         return false;
     }
-    int32_t room = fl_link_payload_budget(peer->link, now);
-    bool payload = room >= ROOM_AT_LEAST && fl__payload_waits(session, index);
-    if (!payload && !fl_link_wants_to_send(peer->link, now)) {
+    int32_t room = payload_room(session, index, now);
+    if (room == 0 && !fl_link_wants_to_send(peer->link, now)) {
         return false;
     }
     FlWriter writer;
     if (fl_link_begin(peer->link, now, session->packet, &writer) != FL_OK) {
         return false;
     }
-    if (payload) {
+    if (room > 0) {
         fl__payload_write(session, index, &writer, room, fl_session_time(session, now));
     }
     uint64_t sequence;
@@ -367,20 +422,27 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     return FL_NOT_FOUND;
 }
 
+#define CLOCK_EVERY FL_SEC(1)      // session time is bent, and believed no longer than two
+#define BUDGET_LOOK_EVERY FL_MS(1) // while an update waits for the budget
+
 FlTime fl_session_deadline(FlSession *session, FlTime now)
 {
-    FlTime deadline = FL_FOREVER;
-    if (session->state == FL_SESSION_JOINING) {
-        deadline =
-            session->join_next < session->join_until ? session->join_next : session->join_until;
+    FlTime deadline = fl__join_deadline(session, now);
+    if (session->state == FL_SESSION_RUNNING) {
+        FlTime passed = fl_span(fl__session_local(session, now), session->told_at);
+        FlTime due = passed < CLOCK_EVERY ? fl_time_add(now, CLOCK_EVERY - passed) : now;
+        deadline = due < deadline ? due : deadline;
     }
     for (int32_t i = 0; i < session->def.peer_capacity; i++) {
         if (!session->peers[i].used) {
             continue;
         }
         FlTime due = fl_link_deadline(session->peers[i].link, now);
-        due = fl__payload_waits(session, i) && due > now + FL_MS(1) ? now + FL_MS(1) : due;
         deadline = due < deadline ? due : deadline;
+        if (fl__payload_needs(session, i) > 0) {
+            due = payload_room(session, i, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
+            deadline = due < deadline ? due : deadline;
+        }
     }
     return deadline;
 }

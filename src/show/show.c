@@ -15,9 +15,17 @@ static uint32_t life_after(const FlShow *show, uint32_t bits)
     return show->started ? show->life + ((bits - show->life) & 3u) : bits & 3u;
 }
 
+// Two updates of one time differ by a cut between them; three lives ahead is one back.
+static bool is_news(const FlShow *show, const FlUpdate *update, FlTime stamp)
+{
+    uint32_t ahead = (update->life - show->life) & 3u;
+    return !show->started || stamp > show->newest ||
+           (stamp == show->newest && (ahead == 1 || ahead == 2));
+}
+
 bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
 {
-    if (show->started && stamp <= show->newest) {
+    if (!is_news(show, update, stamp)) {
         show->overtaken += stamp < show->newest ? 1 : 0;
         return false;
     }

@@ -216,11 +216,13 @@ static void arrays_that_a_model_does_not_use_may_be_null(void **state)
     assert_true(x[0] == 2.0 && y[1] == 2.0 && z[2] == 4.0);
 }
 
+// A world in which nothing is there yet has no arrays either.
 static void none_at_all_touches_nothing(void **state)
 {
     (void)state;
     FlMotionArrays nothing = {0};
     double x = 1.0, y = 2.0, z = 3.0;
+    fl_motion_positions(FL_MODEL_STILL, 0, &nothing, 5, &x, &y, &z);
     fl_motion_positions(FL_MODEL_LINEAR, 0, &nothing, 5, &x, &y, &z);
     fl_motion_positions(FL_MODEL_QUADRATIC, 0, &nothing, 5, &x, &y, &z);
     fl_motion_positions(FL_MODEL_CIRCULAR, 0, &nothing, 5, &x, &y, &z);

@@ -423,7 +423,7 @@ static void every_pair_of_models_is_right_to_six_digits(void **state)
     FlRandom r = random_stream(80);
     Worst worst[sizeof makers / sizeof makers[0]] = {{0}};
     int32_t wrong = 0;
-    for (int32_t i = 0; i < CASES(24000); i++) {
+    for (int32_t i = 0; i < CASES(16000); i++) {
         Case c = makers[i % MAKERS](&r);
         double size = case_size(&c);
         double got = fl_distance_integral(&c.a, &c.b, c.from, c.to);
@@ -450,7 +450,7 @@ static void a_corner_is_seen_wherever_it_lies(void **state)
     FlState from = {.velocity = {1.0, 0.0, 0.0}, .acceleration = {1e-30, 0.0, 0.0}}; // not straight
     FlMotion a = fl_motion_make(FL_MODEL_QUADRATIC, &from);
     Worst worst = {0};
-    int32_t count = CASES(50000);
+    int32_t count = CASES(20000);
     for (int32_t i = 0; i < count; i++) {
         double c = (i + 0.5) / count;
         FlState at = {.position = {c, 0.0, 0.0}};
@@ -512,10 +512,12 @@ static void millions_of_radians_are_estimated_in_bounded_time(void **state)
 {
     (void)state;
     Worst worst = {0}, slowest = {0};
-    for (int32_t turns = 20000; turns <= 2000000; turns *= 10) {
+    // Multiples of powers of two, too: equal steps must not fall in step with the turns.
+    const int32_t turns[] = {5000, 8192, 16384, 20000, 8192 * 11, 8192 * 40, 200000, 2000000};
+    for (size_t i = 0; i < sizeof turns / sizeof turns[0]; i++) {
         double before = processor_seconds();
-        worst_note(&worst, error_over_turns(turns), turns);
-        worst_note(&slowest, processor_seconds() - before, turns);
+        worst_note(&worst, error_over_turns(turns[i]), turns[i]);
+        worst_note(&slowest, processor_seconds() - before, turns[i]);
     }
     check_worst(&worst, 1e-3, "up to 1e7 rad");
     check_worst(&slowest, SLOW(0.5), "seconds for up to 1e7 rad");
@@ -735,7 +737,7 @@ static void inverse_of_straight_pairs_is_right_to_the_nanosecond(void **state)
 {
     (void)state;
     FlRandom r = random_stream(90);
-    for (int32_t i = 0; i < CASES(24000); i++) {
+    for (int32_t i = 0; i < CASES(16000); i++) {
         Case c;
         c.a = random_line(&r);
         c.b = random_line(&r);
@@ -755,7 +757,7 @@ static void inverse_of_all_pairs_agrees_with_the_integral(void **state)
 {
     (void)state;
     FlRandom r = random_stream(91);
-    for (int32_t i = 0; i < CASES(4000); i++) {
+    for (int32_t i = 0; i < CASES(2000); i++) {
         Case c = makers[i % MAKERS](&r);
         double whole = fl_distance_integral(&c.a, &c.b, c.from, c.to);
         check_reached(&c, whole * fl_random_between(&r, 0.0, 1.1), 2e-6);
@@ -926,7 +928,7 @@ static void golden_hash_of_all_integrals_is_the_same_in_every_build(void **state
         hash_bits(&hash, (uint64_t)when);
         hash_bits(&hash, (uint64_t)(int64_t)result);
     }
-    check_hash(hash, UINT64_C(0));
+    check_hash(hash, UINT64_C(0x50b9ca7a1a267c38));
 }
 
 int main(void)

@@ -1,0 +1,774 @@
+// A host, its clients and the network between them, in virtual time. Shared by the session's
+// scenes.
+//
+// The scene steps at nothing but frames, deliveries and the sessions' own deadlines. It knows where
+// every tank really is, what its owner told of it and which datagram carried which update; so at
+// every frame it knows which update each node must be showing, and checks that
+//
+//   1. the pose is that update's motion, to the last bit, at the node's session time;
+//   2. it is off from the truth by no more than explained: see scene_explained();
+//   3. session time never goes back, and is wrong by no more than claimed.
+#ifndef TESTS_SCENE_SESSION_WORLD_H
+#define TESTS_SCENE_SESSION_WORLD_H
+
+#include "fairlead/impair.h"
+#include "fairlead/session.h"
+#include "session/private.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// cmocka wants some of the above first
+#include <cmocka.h>
+
+enum { SCENE_NODES = 5, SCENE_TANKS = 3, SCENE_FRAME_HZ = 60, SCENE_PUMPS = 400 };
+
+// ---------------------------------------------------------------- where tanks really are
+
+/// Where a tank is at a time of the world, and in which life. `state.time` is the scene's business.
+typedef struct SceneTruth {
+    FlState state;
+    uint32_t life;
+} SceneTruth;
+
+typedef SceneTruth (*SceneDrive)(FlTime time);
+
+/// No tank of a scene is faster, m/s.
+#define SCENE_TOP_SPEED 20.0
+
+static inline SceneTruth drive_straight(FlTime time)
+{
+    double s = fl_span_seconds(time);
+    SceneTruth truth = {.state.facing = fl_facing_yaw(0.0, 0.0)};
+    truth.state.position = fl_vec3(-400.0 + 20.0 * s, 50.0, 0.0);
+    truth.state.velocity = fl_vec3(20.0, 0.0, 0.0);
+    return truth;
+}
+
+static inline SceneTruth drive_circle(FlTime time)
+{
+    double angle = 0.5 * fl_span_seconds(time);
+    double sine;
+    double cosine;
+    fl_sincos(angle, &sine, &cosine);
+    SceneTruth truth = {.state.turn_rate = 0.5, .state.facing = fl_facing_yaw(angle, 0.5)};
+    truth.state.position = fl_vec3(40.0 * sine, -40.0 * cosine, 0.0);
+    truth.state.velocity = fl_vec3(20.0 * cosine, 20.0 * sine, 0.0);
+    truth.state.acceleration = fl_vec3(-10.0 * sine, 10.0 * cosine, 0.0);
+    return truth;
+}
+
+/// A second each of speeding up to 10 m/s, driving, braking and standing: 20 m every four seconds.
+static inline SceneTruth drive_stop_and_go(FlTime time)
+{
+    double round = (double)(time / FL_SEC(4));
+    double s = fl_span_seconds(time % FL_SEC(4));
+    double x = s < 1.0   ? 5.0 * s * s
+               : s < 2.0 ? 5.0 + 10.0 * (s - 1.0)
+               : s < 3.0 ? 15.0 + 10.0 * (s - 2.0) - 5.0 * (s - 2.0) * (s - 2.0)
+                         : 20.0;
+    double v = s < 1.0 ? 10.0 * s : s < 2.0 ? 10.0 : s < 3.0 ? 10.0 - 10.0 * (s - 2.0) : 0.0;
+    double a = s < 1.0 ? 10.0 : s < 2.0 ? 0.0 : s < 3.0 ? -10.0 : 0.0;
+    SceneTruth truth = {.state.facing = fl_facing_none()};
+    truth.state.position = fl_vec3(-300.0 + 20.0 * round + x, -20.0, 0.0);
+    truth.state.velocity = fl_vec3(v, 0.0, 0.0);
+    truth.state.acceleration = fl_vec3(a, 0.0, 0.0);
+    return truth;
+}
+
+/// Dies every 2.5 seconds, and starts again somewhere else.
+static inline SceneTruth drive_respawn(FlTime time)
+{
+    int64_t life = time / FL_MS(2500);
+    double s = fl_span_seconds(time % FL_MS(2500));
+    SceneTruth truth = {.state.facing = fl_facing_yaw(1.0, 0.0), .life = (uint32_t)life};
+    double from = (double)(life * 37 % 200) - 100.0;
+    truth.state.position = fl_vec3(from, from + 15.0 * s, 3.0);
+    truth.state.velocity = fl_vec3(0.0, 15.0, 0.0);
+    return truth;
+}
+
+static inline SceneTruth drive_nowhere(FlTime time)
+{
+    (void)time;
+    SceneTruth truth = {.state.facing = fl_facing_yaw(0.5, 0.0)};
+    truth.state.position = fl_vec3(12.0, 34.0, 5.0);
+    return truth;
+}
+
+// ---------------------------------------------------------------- memory that counts
+
+typedef struct SceneMemory {
+    int64_t live_bytes;
+    int32_t alloc_count;
+    int32_t fail_at; // the n-th allocation fails, from 1; 0: none
+} SceneMemory;
+
+static inline void *scene_alloc(void *ctx, size_t size, size_t align)
+{
+    SceneMemory *memory = (SceneMemory *)ctx;
+    (void)align; // malloc aligns for everything
+    if (++memory->alloc_count == memory->fail_at) {
+        return NULL;
+    }
+    memory->live_bytes += (int64_t)size;
+    return malloc(size);
+}
+
+static inline void scene_free(void *ctx, void *ptr, size_t size)
+{
+    SceneMemory *memory = (SceneMemory *)ctx;
+    memory->live_bytes -= (int64_t)size;
+    free(ptr);
+}
+
+// ---------------------------------------------------------------- state
+
+/// What an owner told of a tank, once.
+typedef struct SceneTold {
+    FlMotion motion;
+    uint32_t life;
+    FlTime good_until;   // world time of the last frame before the next one: it held till then;
+    FlTime good_session; // and session time, as the owner had it
+} SceneTold;
+
+typedef struct SceneTank {
+    SceneDrive drive; // NULL: there is no such tank
+    FlEntityDef def;
+    FlEntityId id;
+    uint32_t number;
+    uint32_t life;
+    SceneTold *told;
+    int32_t told_count, told_capacity;
+} SceneTank;
+
+/// What a node has heard of a tank: told[newest1 - 1] of its owner's life number `incarnation`.
+typedef struct SceneHeard {
+    int32_t newest1, before1;
+    int32_t incarnation;
+} SceneHeard;
+
+typedef struct SceneNode {
+    FlSession *session; // NULL: not there
+    FlSessionDef def;
+    FlTime clock_offset;
+    double clock_drift;
+    bool no_frames;    // steps at deliveries and deadlines alone
+    bool asleep;       // does nothing at all
+    bool cut_in;       // nothing gets there
+    bool cut_out;      // nothing gets away
+    FlImpair *way[2];  // clients: to the host, from the host
+    FlTime due;        // world time of the session's deadline
+    FlTime time_last;  // session time when last looked at
+    FlTime running_at; // world time when it was in, -1 before
+    int32_t incarnation;
+    SceneMemory memory;
+    SceneTank tank[SCENE_TANKS];
+    SceneHeard heard[SCENE_NODES][SCENE_TANKS];
+} SceneNode;
+
+typedef struct SceneDatagram {
+    int32_t from, to;
+    int32_t incarnation;
+    int32_t carried1[SCENE_TANKS]; // index of what was told, plus one; 0: nothing of this tank
+    FlTime arrived;                // world time, -1 while under way
+} SceneDatagram;
+
+/// What the checks at the frames saw.
+typedef struct SceneSeen {
+    int64_t poses;       // looked at,
+    int64_t newest;      // of which showed the owner's newest update,
+    int64_t other_life;  // a life that was over (not compared with the truth),
+    int64_t early;       // an update from the future, by the clocks' errors
+    double worst_newest; // m
+    double worst;        // m
+    double worst_share;  // of what is explained
+    double sum;          // m, of all
+    FlTime longest_wait; // an update told and not shown yet, ns
+    int64_t clock_looks; // at clients' session times with a claim,
+    int64_t clock_wrong; // that were off by more than claimed and half a stamp's step
+    FlTime clock_worst;  // ns
+} SceneSeen;
+
+typedef struct Scene Scene;
+
+struct Scene {
+    FlTime now;
+    int64_t frame;
+    int32_t node_count;
+    SceneNode node[SCENE_NODES];
+    FlFlight *flight;
+    SceneDatagram *datagram;
+    int64_t datagram_count, datagram_capacity;
+    uint64_t seed;
+    bool unexplained;                          // other time modes: look, but do not expect
+    void (*visit)(Scene *scene, int32_t node); // before each time a node's datagrams are fetched
+    void *ctx;
+    uint64_t hash; // of all datagrams
+    SceneSeen seen;
+};
+
+// ---------------------------------------------------------------- making and ending
+
+static inline FlAddress scene_address(int32_t node)
+{
+    FlAddress address = {
+        .ip = {10, 0, 0, (uint8_t)(node + 1)}, .port = 4000, .family = FL_FAMILY_IPV4};
+    return address;
+}
+
+static inline FlTime scene_clock(const Scene *scene, int32_t node, FlTime world)
+{
+    const SceneNode *n = &scene->node[node];
+    return world + n->clock_offset + (FlTime)((double)world * n->clock_drift);
+}
+
+/// Starts the node's session; again, if it had one: a new game process at the same address.
+static inline FlResult scene_start(Scene *scene, int32_t i)
+{
+    SceneNode *node = &scene->node[i];
+    fl_session_destroy(node->session);
+    assert_int_equal(node->memory.live_bytes, 0);
+    node->def.seed = scene->seed * 1000 + (uint64_t)(i + 100 * node->incarnation);
+    node->incarnation++;
+    node->due = scene->now;
+    node->time_last = INT64_MIN;
+    node->running_at = -1;
+    memset(node->heard, 0, sizeof node->heard);
+    for (int32_t t = 0; t < SCENE_TANKS; t++) {
+        node->tank[t].id.index1 = 0;
+        node->tank[t].told_count = 0;
+    }
+    return fl_session_create(&node->def, scene_clock(scene, i, scene->now), &node->session);
+}
+
+static inline FlImpair *scene_way(const Scene *scene, int32_t from, int32_t to)
+{
+    FlImpairDef def = fl_impair_def_default();
+    FlImpair *way;
+    def.seed = scene->seed;
+    def.link = fl_impair_link((uint16_t)from, (uint16_t)to);
+    assert_int_equal(fl_impair_create(&def, &way), FL_OK);
+    return way;
+}
+
+/// A host (node 0) and clients, none started; default sessions, a perfect network, clocks up to
+/// days apart and drifting by up to 200 ppm.
+static inline void scene_open(Scene *scene, int32_t client_count, uint64_t seed)
+{
+    static const FlTime offsets[SCENE_NODES] = {FL_SEC(86400) * 3, 0, -FL_SEC(86400) * 20,
+                                                FL_SEC(500), FL_SEC(86400) * 400};
+    static const double drifts[SCENE_NODES] = {-40e-6, 160e-6, -200e-6, 0.0, 120e-6};
+    memset(scene, 0, sizeof *scene);
+    scene->node_count = client_count + 1;
+    assert_true(scene->node_count <= SCENE_NODES);
+    scene->seed = seed;
+    scene->hash = UINT64_C(0xcbf29ce484222325);
+    FlFlightDef flight = fl_flight_def_default();
+    flight.capacity = 1024;
+    flight.packet_bytes = FL_LINK_PACKET_BYTES;
+    assert_int_equal(fl_flight_create(&flight, &scene->flight), FL_OK);
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        SceneNode *node = &scene->node[i];
+        node->def = fl_session_def_default();
+        node->def.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+        node->def.host = scene_address(0);
+        FlAlloc alloc = {scene_alloc, scene_free, &node->memory};
+        node->def.alloc = alloc;
+        node->clock_offset = offsets[i];
+        node->clock_drift = drifts[i];
+        for (int32_t t = 0; t < SCENE_TANKS; t++) {
+            node->tank[t].def = fl_entity_def_default();
+        }
+        if (i > 0) {
+            node->way[0] = scene_way(scene, i, 0);
+            node->way[1] = scene_way(scene, 0, i);
+        }
+    }
+}
+
+static inline void scene_close(Scene *scene)
+{
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        SceneNode *node = &scene->node[i];
+        fl_session_destroy(node->session);
+        assert_int_equal(node->memory.live_bytes, 0);
+        fl_impair_destroy(node->way[0]);
+        fl_impair_destroy(node->way[1]);
+        for (int32_t t = 0; t < SCENE_TANKS; t++) {
+            free(node->tank[t].told);
+        }
+    }
+    fl_flight_destroy(scene->flight);
+    free(scene->datagram);
+}
+
+/// Both ways between a client and the host.
+static inline void scene_network(Scene *scene, int32_t client, FlTime delay, FlTime jitter,
+                                 int32_t loss_ppm)
+{
+    FlImpairSettings settings = fl_impair_settings_default();
+    settings.delay_ns = delay;
+    settings.jitter_ns = jitter;
+    settings.shape = FL_SHAPE_UNIFORM;
+    settings.loss_ppm = loss_ppm;
+    for (int32_t way = 0; way < 2; way++) {
+        assert_int_equal(fl_impair_set(scene->node[client].way[way], scene->now, &settings), FL_OK);
+    }
+}
+
+// ---------------------------------------------------------------- tanks
+
+/// The newest that was told is what the owner compares the truth with now.
+static inline void scene_note_good(const Scene *scene, int32_t i, SceneTank *tank)
+{
+    SceneTold *told = &tank->told[tank->told_count - 1];
+    told->good_until = scene->now;
+    told->good_session = fl_session_time(scene->node[i].session, scene_clock(scene, i, scene->now));
+}
+
+/// Notes what the owner has told, if it is new.
+static inline void scene_note_told(Scene *scene, int32_t i)
+{
+    SceneNode *node = &scene->node[i];
+    for (int32_t t = 0; t < SCENE_TANKS; t++) {
+        SceneTank *tank = &node->tank[t];
+        const Entity *entity = fl__entity_find(node->session, tank->id);
+        if (entity == NULL || !entity->exporter.started) {
+            continue;
+        }
+        const FlMotion *now = &entity->exporter.exported;
+        SceneTold *last = tank->told_count > 0 ? &tank->told[tank->told_count - 1] : NULL;
+        if (last != NULL && last->life == tank->life &&
+            memcmp(&last->motion, now, sizeof *now) == 0) {
+            continue;
+        }
+        if (tank->told_count == tank->told_capacity) {
+            tank->told_capacity = tank->told_capacity * 2 + 64;
+            tank->told =
+                (SceneTold *)realloc(tank->told, (size_t)tank->told_capacity * sizeof *tank->told);
+            assert_non_null(tank->told);
+        }
+        SceneTold told = {*now, tank->life, 0, 0};
+        tank->told[tank->told_count++] = told;
+        scene_note_good(scene, i, tank);
+    }
+}
+
+static inline void scene_drive_tank(Scene *scene, int32_t i, SceneTank *tank)
+{
+    SceneNode *node = &scene->node[i];
+    SceneTruth truth = tank->drive(scene->now);
+    if (tank->id.index1 == 0) {
+        if (fl_entity_create(node->session, &tank->def, &tank->id) != FL_OK) {
+            return; // not in yet
+        }
+        assert_int_equal(fl_entity_number(node->session, tank->id, &tank->number), FL_OK);
+        tank->life = truth.life;
+    }
+    if (tank->life != truth.life) {
+        assert_int_equal(fl_entity_cut(node->session, tank->id), FL_OK);
+        tank->life = truth.life;
+    }
+    truth.state.time = scene_clock(scene, i, scene->now);
+    FlResult result = fl_entity_set(node->session, tank->id, &truth.state);
+    assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
+    scene_note_told(scene, i);
+    if (tank->told_count > 0) {
+        scene_note_good(scene, i, tank);
+    }
+}
+
+static inline void scene_drive(Scene *scene, int32_t i)
+{
+    for (int32_t t = 0; t < SCENE_TANKS; t++) {
+        if (scene->node[i].tank[t].drive != NULL) {
+            scene_drive_tank(scene, i, &scene->node[i].tank[t]);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- datagrams
+
+static inline void scene_hash(Scene *scene, const void *bytes, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        scene->hash = (scene->hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+    }
+}
+
+static inline int32_t scene_node_of(const Scene *scene, FlAddress address)
+{
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        if (fl_address_equal(address, scene_address(i))) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/// Which of the node's tanks owe their newest update to somebody there.
+static inline void scene_owed(const Scene *scene, int32_t i, bool owed[SCENE_NODES][SCENE_TANKS])
+{
+    const SceneNode *node = &scene->node[i];
+    memset(owed, 0, sizeof(bool) * SCENE_NODES * SCENE_TANKS);
+    for (int32_t p = 0; p < node->session->def.peer_capacity; p++) {
+        const Peer *peer = &node->session->peers[p];
+        int32_t to = peer->used ? scene_node_of(scene, peer->address) : -1;
+        for (int32_t t = 0; t < SCENE_TANKS && to >= 0; t++) {
+            const Entity *entity = fl__entity_find(node->session, node->tank[t].id);
+            owed[to][t] = entity != NULL && *fl__entity_due(node->session, entity, p);
+        }
+    }
+}
+
+static inline SceneDatagram *scene_new_datagram(Scene *scene)
+{
+    if (scene->datagram_count == scene->datagram_capacity) {
+        scene->datagram_capacity = scene->datagram_capacity * 2 + 256;
+        scene->datagram = (SceneDatagram *)realloc(
+            scene->datagram, (size_t)scene->datagram_capacity * sizeof *scene->datagram);
+        assert_non_null(scene->datagram);
+    }
+    SceneDatagram *datagram = &scene->datagram[scene->datagram_count++];
+    memset(datagram, 0, sizeof *datagram);
+    datagram->arrived = -1;
+    return datagram;
+}
+
+/// Gives a datagram to the network.
+static inline void scene_send(Scene *scene, int32_t from, const FlOutgoing *out,
+                              bool before[SCENE_NODES][SCENE_TANKS])
+{
+    SceneNode *node = &scene->node[from];
+    int32_t to = scene_node_of(scene, out->to);
+    assert_true(to >= 0 && out->count > 0 && out->count <= FL_LINK_PACKET_BYTES);
+    scene_hash(scene, &from, sizeof from);
+    scene_hash(scene, &to, sizeof to);
+    scene_hash(scene, &out->count, sizeof out->count);
+    scene_hash(scene, out->bytes, out->count);
+    SceneDatagram *datagram = scene_new_datagram(scene);
+    datagram->from = from;
+    datagram->to = to;
+    datagram->incarnation = node->incarnation;
+    bool after[SCENE_NODES][SCENE_TANKS];
+    scene_owed(scene, from, after);
+    for (int32_t t = 0; t < SCENE_TANKS; t++) {
+        bool carried = before[to][t] && !after[to][t];
+        datagram->carried1[t] = carried ? node->tank[t].told_count : 0;
+    }
+    FlImpair *way = from == 0 ? scene->node[to].way[1] : node->way[0];
+    FlFate fate = fl_impair_send(way, scene->now, out->count);
+    bool lost = node->cut_out || scene->node[to].cut_in;
+    for (int32_t c = 0; c < fate.copy_count && !lost; c++) {
+        assert_int_equal(fl_flight_push(scene->flight, fate.deliver_at[c],
+                                        (uint64_t)scene->datagram_count - 1, out->bytes,
+                                        out->count),
+                         FL_OK);
+    }
+}
+
+static inline void scene_look_at_clock(Scene *scene, int32_t i)
+{
+    SceneNode *node = &scene->node[i];
+    FlTime time = fl_session_time(node->session, scene_clock(scene, i, scene->now));
+    assert_true(time >= node->time_last);
+    node->time_last = time;
+}
+
+/// Lets a node's session say what it has to say now, and asks it for its next deadline.
+static inline void scene_pump(Scene *scene, int32_t i)
+{
+    SceneNode *node = &scene->node[i];
+    FlTime now = scene_clock(scene, i, scene->now);
+    if (scene->visit != NULL) {
+        scene->visit(scene, i);
+    }
+    FlOutgoing out;
+    bool owed[SCENE_NODES][SCENE_TANKS];
+    scene_owed(scene, i, owed);
+    int32_t count = 0;
+    while (fl_session_next(node->session, now, &out) == FL_OK) {
+        scene_note_told(scene, i); // an old motion may have been told anew
+        scene_send(scene, i, &out, owed);
+        scene_owed(scene, i, owed);
+        assert_true(++count < SCENE_PUMPS); // one that never has enough would spin
+    }
+    assert_null(out.bytes);
+    scene_look_at_clock(scene, i);
+    if (node->running_at < 0 && fl_session_state(node->session) == FL_SESSION_RUNNING) {
+        node->running_at = scene->now;
+    }
+    FlTime deadline = fl_session_deadline(node->session, now);
+    if (deadline == FL_FOREVER) {
+        node->due = FL_FOREVER;
+        return;
+    }
+    assert_true(deadline > now); // otherwise a loop that waits for it would spin
+    double ahead = (double)(deadline - now) / (1.0 + node->clock_drift);
+    node->due = scene->now + (FlTime)ahead + 1;
+}
+
+/// A datagram arrives; notes what the node must be showing from now on.
+static inline void scene_deliver(Scene *scene, const FlFlightPacket *packet)
+{
+    SceneDatagram *datagram = &scene->datagram[packet->tag];
+    SceneNode *node = &scene->node[datagram->to];
+    if (node->session == NULL) {
+        return;
+    }
+    if (datagram->arrived < 0) {
+        datagram->arrived = scene->now;
+    }
+    if (node->asleep) { // waits at the socket
+        uint8_t copy[FL_LINK_PACKET_BYTES];
+        memcpy(copy, packet->data, (size_t)packet->bytes);
+        FlTime later = scene->now + FL_MS(1);
+        assert_int_equal(fl_flight_push(scene->flight, later, packet->tag, copy, packet->bytes),
+                         FL_OK);
+        return;
+    }
+    uint64_t before = fl_session_count(node->session, FL_SESSION_UPDATES_TAKEN) +
+                      fl_session_count(node->session, FL_SESSION_UPDATES_OVERTAKEN);
+    fl_session_receive(node->session, scene_address(datagram->from), packet->data, packet->bytes,
+                       scene_clock(scene, datagram->to, datagram->arrived));
+    uint64_t after = fl_session_count(node->session, FL_SESSION_UPDATES_TAKEN) +
+                     fl_session_count(node->session, FL_SESSION_UPDATES_OVERTAKEN);
+    node->due = scene->now;
+    bool read = after != before; // and not a duplicate, or from another conversation
+    for (int32_t t = 0; t < SCENE_TANKS && read; t++) {
+        SceneHeard *heard = &node->heard[datagram->from][t];
+        if (heard->incarnation != datagram->incarnation) {
+            memset(heard, 0, sizeof *heard);
+            heard->incarnation = datagram->incarnation;
+        }
+        if (datagram->carried1[t] > heard->newest1) {
+            heard->before1 = heard->newest1;
+            heard->newest1 = datagram->carried1[t];
+        }
+    }
+}
+
+// ---------------------------------------------------------------- what is explained
+
+/// How far off a pose may be, in metres. Let M be the update that the receiver shows.
+///
+/// At the frames until the owner told something newer, M was within the trigger's distance of the
+/// truth: the owner compares with what it told, so M's rounding is in that. Since the last of those
+/// frames (`good_until`) truth and M may have gone apart by both their speeds: that is the frame
+/// with the trigger, the way of what was told then, and its repetition if it got lost. And receiver
+/// and owner disagree about what time it is, during which M moves on.
+static inline double scene_explained(const Scene *scene, const SceneTank *tank,
+                                     const SceneTold *shown, FlTime receiver_time)
+{
+    const FlMotion *m = &shown->motion;
+    FlTime since = scene->now - shown->good_until;
+    FlTime owner_time = shown->good_session + since;
+    double speed_then = fl_vec3_length(fl_motion_velocity(m, shown->good_session));
+    double speed_now = fl_vec3_length(fl_motion_velocity(m, owner_time));
+    double speed_here = fl_vec3_length(fl_motion_velocity(m, receiver_time));
+    // The fastest is at an end: models change speed steadily, if at all.
+    double apart = (fmax(speed_then, speed_now) + SCENE_TOP_SPEED) * fl_span_seconds(since);
+    double clocks = fabs(fl_span_seconds(receiver_time - owner_time));
+    return tank->def.trigger.distance + apart + fmax(speed_now, speed_here) * clocks;
+}
+
+static inline bool scene_same_pose(const FlPose *a, const FlPose *b)
+{
+    return memcmp(&a->position, &b->position, sizeof a->position) == 0 &&
+           memcmp(&a->velocity, &b->velocity, sizeof a->velocity) == 0 &&
+           memcmp(&a->yaw, &b->yaw, sizeof a->yaw) == 0;
+}
+
+static inline void scene_look_at_tank(Scene *scene, int32_t i, FlEntityId id, int32_t owner,
+                                      int32_t t)
+{
+    SceneNode *node = &scene->node[i];
+    const SceneTank *tank = &scene->node[owner].tank[t];
+    const SceneHeard *heard = &node->heard[owner][t];
+    assert_true(heard->newest1 > 0 && heard->incarnation == scene->node[owner].incarnation);
+    const SceneTold *shown = &tank->told[heard->newest1 - 1];
+    FlTime time = fl_session_time(node->session, scene_clock(scene, i, scene->now));
+    FlPose pose;
+    FlResult result = fl_entity_pose(node->session, id, scene_clock(scene, i, scene->now), &pose);
+    const SceneTold *before = heard->before1 > 0 ? &tank->told[heard->before1 - 1] : NULL;
+    if (time < shown->motion.time || (before != NULL && time < before->motion.time)) {
+        scene->seen.early++;
+        return;
+    }
+    if (result != FL_OK) { // the node's own time has not started
+        assert_int_equal(fl_session_time_error(node->session), FL_FOREVER);
+        return;
+    }
+    SceneSeen *seen = &scene->seen;
+    FlPose expected = fl_motion_pose(&shown->motion, time);
+    assert_true(scene->unexplained || scene_same_pose(&pose, &expected));
+    SceneTruth truth = tank->drive(scene->now);
+    bool newest = heard->newest1 == tank->told_count;
+    seen->poses++;
+    seen->newest += newest ? 1 : 0;
+    FlTime wait = newest ? 0 : scene->now - shown->good_until;
+    seen->longest_wait = wait > seen->longest_wait ? wait : seen->longest_wait;
+    if (shown->life != truth.life) {
+        seen->other_life++;
+        return;
+    }
+    double off = fl_vec3_distance(pose.position, truth.state.position);
+    double explained = scene_explained(scene, tank, shown, time);
+    assert_true(scene->unexplained || off <= explained + 1e-9);
+    seen->worst = off > seen->worst ? off : seen->worst;
+    seen->worst_newest = newest && off > seen->worst_newest ? off : seen->worst_newest;
+    seen->worst_share = off / explained > seen->worst_share ? off / explained : seen->worst_share;
+    seen->sum += off;
+}
+
+static inline void scene_look_at_claim(Scene *scene, int32_t i)
+{
+    FlTime claim = fl_session_time_error(scene->node[i].session);
+    if (i == 0 || claim == FL_FOREVER || scene->node[0].session == NULL || scene->node[0].asleep) {
+        return;
+    }
+    FlTime here = fl_session_time(scene->node[i].session, scene_clock(scene, i, scene->now));
+    FlTime there = fl_session_time(scene->node[0].session, scene_clock(scene, 0, scene->now));
+    FlTime off = here > there ? here - there : there - here;
+    scene->seen.clock_looks++;
+    scene->seen.clock_wrong += off > claim + FL_LINK_STEP_NS / 2 ? 1 : 0;
+    scene->seen.clock_worst = off > scene->seen.clock_worst ? off : scene->seen.clock_worst;
+}
+
+static inline bool scene_tank_of(const Scene *scene, uint32_t number, int32_t *owner, int32_t *t)
+{
+    for (*owner = 0; *owner < scene->node_count; (*owner)++) {
+        for (*t = 0; *t < SCENE_TANKS; (*t)++) {
+            const SceneTank *tank = &scene->node[*owner].tank[*t];
+            if (tank->id.index1 != 0 && tank->number == number) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// What node i sees of the others' tanks.
+static inline void scene_look(Scene *scene, int32_t i)
+{
+    FlSession *session = scene->node[i].session;
+    scene_look_at_clock(scene, i);
+    scene_look_at_claim(scene, i);
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(session, id)).index1 != 0) {
+        uint32_t number;
+        int32_t owner;
+        int32_t t;
+        assert_int_equal(fl_entity_number(session, id, &number), FL_OK);
+        bool known = scene_tank_of(scene, number, &owner, &t);
+        if (known && owner != i &&
+            scene->node[owner].incarnation == scene->node[i].heard[owner][t].incarnation) {
+            assert_false(fl_entity_is_ours(session, id));
+            scene_look_at_tank(scene, i, id, owner, t);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- running
+
+static inline FlTime scene_frame_time(int64_t frame)
+{
+    return frame * FL_SEC(1) / SCENE_FRAME_HZ;
+}
+
+static inline bool scene_is_awake(const Scene *scene, int32_t i)
+{
+    return scene->node[i].session != NULL && !scene->node[i].asleep;
+}
+
+static inline FlTime scene_next(const Scene *scene)
+{
+    FlTime next = scene_frame_time(scene->frame);
+    FlTime delivery = fl_flight_next(scene->flight);
+    next = delivery < next ? delivery : next;
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        if (scene_is_awake(scene, i) && scene->node[i].due < next) {
+            next = scene->node[i].due;
+        }
+    }
+    return next > scene->now ? next : scene->now;
+}
+
+static inline void scene_step(Scene *scene)
+{
+    FlFlightPacket packet;
+    while (fl_flight_take(scene->flight, scene->now, &packet, 1) == 1) {
+        scene_deliver(scene, &packet);
+    }
+    bool frame = scene->now >= scene_frame_time(scene->frame);
+    for (int32_t i = 0; i < scene->node_count && frame; i++) {
+        if (scene_is_awake(scene, i) && !scene->node[i].no_frames) {
+            scene_drive(scene, i);
+            scene->node[i].due = scene->now;
+        }
+    }
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        if (scene_is_awake(scene, i) && scene->node[i].due <= scene->now) {
+            scene_pump(scene, i);
+        }
+    }
+    for (int32_t i = 0; i < scene->node_count && frame; i++) {
+        if (scene_is_awake(scene, i)) {
+            scene_look(scene, i);
+        }
+    }
+    scene->frame += frame ? 1 : 0;
+}
+
+/// Runs from event to event until `until`, or until `done` says so.
+static inline void scene_run(Scene *scene, FlTime until, bool (*done)(const Scene *))
+{
+    while (scene->now < until && (done == NULL || !done(scene))) {
+        FlTime next = scene_next(scene);
+        scene->now = next < until ? next : until;
+        scene_step(scene);
+    }
+}
+
+static inline void scene_start_all(Scene *scene)
+{
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        assert_int_equal(scene_start(scene, i), FL_OK);
+    }
+}
+
+static inline bool scene_all_in(const Scene *scene)
+{
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        if (scene->node[i].running_at < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline void scene_forget_seen(Scene *scene)
+{
+    memset(&scene->seen, 0, sizeof scene->seen);
+}
+
+static inline void scene_say_seen(const Scene *scene)
+{
+    const SceneSeen *s = &scene->seen;
+    double n = s->poses > 0 ? (double)s->poses : 1.0;
+    print_message(
+        "             %lld poses, %.1f %% of the newest update; off by %.3f m on average, %.3f m "
+        "at worst (newest: %.3f m), at most %.0f %% of what is explained\n",
+        (long long)s->poses, 100.0 * (double)s->newest / n, s->sum / n, s->worst, s->worst_newest,
+        100.0 * s->worst_share);
+    print_message(
+        "             an update waited %.1f ms at most; clocks off by %.3f ms at most, %lld "
+        "of %lld times by more than claimed\n",
+        1e3 * fl_span_seconds(s->longest_wait), 1e3 * fl_span_seconds(s->clock_worst),
+        (long long)s->clock_wrong, (long long)s->clock_looks);
+}
+
+#endif

@@ -1,0 +1,357 @@
+// Getting into a session, out of it, and in again, in virtual time.
+#include "session_world.h"
+
+static const char *trouble(const Scene *scene, int32_t node)
+{
+    return fl_session_trouble(scene->node[node].session);
+}
+
+static bool says(const Scene *scene, int32_t node, const char *word)
+{
+    return strstr(trouble(scene, node), word) != NULL;
+}
+
+static FlSessionState state_of(const Scene *scene, int32_t node)
+{
+    return fl_session_state(scene->node[node].session);
+}
+
+static uint64_t count_of(const Scene *scene, int32_t node, FlSessionCount which)
+{
+    return fl_session_count(scene->node[node].session, which);
+}
+
+/// The entity by which `node` knows that tank; {0} if it does not.
+static FlEntityId known_as(const Scene *scene, int32_t node, const SceneTank *tank)
+{
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(scene->node[node].session, id)).index1 != 0) {
+        uint32_t number;
+        assert_int_equal(fl_entity_number(scene->node[node].session, id, &number), FL_OK);
+        if (tank->id.index1 != 0 && number == tank->number) {
+            return id;
+        }
+    }
+    return id;
+}
+
+static bool sees(const Scene *scene, int32_t node, const SceneTank *tank)
+{
+    FlPose pose;
+    FlEntityId id = known_as(scene, node, tank);
+    FlTime now = scene_clock(scene, node, scene->now);
+    return fl_entity_pose(scene->node[node].session, id, now, &pose) == FL_OK;
+}
+
+// ---------------------------------------------------------------- in
+
+static void joining_succeeds_although_half_of_all_datagrams_get_lost(void **state)
+{
+    (void)state;
+    FlTime longest = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        Scene scene;
+        scene_open(&scene, 3, seed);
+        for (int32_t i = 1; i < 4; i++) {
+            scene_network(&scene, i, FL_MS(40 * i), FL_MS(40), 500000);
+            scene.node[i].def.join_timeout_ns = FL_SEC(15);
+        }
+        scene_start_all(&scene);
+        scene_run(&scene, FL_SEC(16), scene_all_in);
+        assert_true(scene_all_in(&scene));
+        longest = scene.now > longest ? scene.now : longest;
+        // And however often they had to ask, each is in once.
+        scene_run(&scene, scene.now + FL_SEC(2), NULL);
+        assert_int_equal(fl_session_peer_count(scene.node[0].session), 3);
+        for (int32_t i = 1; i < 4; i++) {
+            assert_int_equal(state_of(&scene, i), FL_SESSION_RUNNING);
+            assert_int_equal(fl_session_peer_count(scene.node[i].session), 1);
+            assert_string_equal(trouble(&scene, i), "");
+        }
+        scene_close(&scene);
+    }
+    print_message("             longest of 90: %.1f s\n", fl_span_seconds(longest));
+}
+
+static void a_client_that_asks_on_a_good_line_is_in_after_one_round_trip(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 1);
+    scene_network(&scene, 1, FL_MS(60), 0, 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(1), scene_all_in);
+    assert_true(scene.now >= FL_MS(120) && scene.now < FL_MS(121));
+    scene_close(&scene);
+}
+
+static void who_comes_late_gets_everything_with_the_first_packet(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 2, 5);
+    for (int32_t t = 0; t < SCENE_TANKS; t++) { // told once, and then never again
+        scene.node[0].tank[t].drive = drive_nowhere;
+        scene.node[0].tank[t].def.trigger.silence_ns = FL_FOREVER;
+    }
+    scene_network(&scene, 1, FL_MS(30), 0, 0);
+    scene_network(&scene, 2, FL_MS(30), 0, 0);
+    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    scene_run(&scene, FL_SEC(40), NULL);
+    assert_int_equal(scene_start(&scene, 2), FL_OK);
+    scene_run(&scene, FL_SEC(43), NULL);
+    for (int32_t i = 1; i < 3; i++) {
+        for (int32_t t = 0; t < SCENE_TANKS; t++) {
+            assert_true(sees(&scene, i, &scene.node[0].tank[t]));
+        }
+    }
+    assert_int_equal(scene.node[2].heard[0][0].newest1, scene.node[0].tank[0].told_count);
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- not in
+
+static void a_host_that_is_full_says_so(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 3, 2);
+    scene.node[0].def.peer_capacity = 2;
+    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    assert_int_equal(scene_start(&scene, 2), FL_OK);
+    scene_run(&scene, FL_SEC(1), NULL);
+    assert_int_equal(scene_start(&scene, 3), FL_OK);
+    scene_run(&scene, FL_SEC(2), NULL);
+    assert_int_equal(state_of(&scene, 3), FL_SESSION_ENDED);
+    assert_true(says(&scene, 3, "full"));
+    assert_int_equal(count_of(&scene, 0, FL_SESSION_REFUSED), 1);
+    FlEntityId id;
+    FlEntityDef def = fl_entity_def_default();
+    assert_int_equal(fl_entity_create(scene.node[3].session, &def, &id), FL_STALE_ID);
+    // One leaves without a word, is missed in time, and there is room.
+    scene.node[1].cut_in = scene.node[1].cut_out = true;
+    scene_run(&scene, FL_SEC(14), NULL);
+    assert_int_equal(scene_start(&scene, 3), FL_OK);
+    scene_run(&scene, FL_SEC(15), NULL);
+    assert_int_equal(state_of(&scene, 3), FL_SESSION_RUNNING);
+    scene_close(&scene);
+}
+
+static void a_host_of_another_world_says_so(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 2);
+    scene.node[1].def.world.application_version = 7;
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(1), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_ENDED);
+    assert_true(says(&scene, 1, "another world"));
+    assert_int_equal(count_of(&scene, 0, FL_SESSION_REFUSED), 1);
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 0);
+    scene_close(&scene);
+}
+
+static bool has_ended(const Scene *scene)
+{
+    return state_of(scene, 1) == FL_SESSION_ENDED;
+}
+
+static void without_an_answer_the_possible_causes_are_listed(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 2);
+    scene.node[1].def.join_every_ns = FL_MS(300);
+    scene.node[1].def.join_timeout_ns = FL_MS(4000); // no multiple of the other
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    scene_run(&scene, FL_SEC(10), has_ended);
+    assert_true(scene.now >= FL_MS(3999) && scene.now <= FL_MS(4001));
+    assert_true(says(&scene, 1, "No answer from the host after 4.0 s and 14 requests."));
+    int32_t causes = 0;
+    for (const char *at = trouble(&scene, 1); (at = strstr(at, "\n- ")) != NULL; at++) {
+        causes++;
+    }
+    assert_int_equal(causes, 4);
+    assert_true(says(&scene, 1, "not running") && says(&scene, 1, "firewall"));
+    assert_true(says(&scene, 1, "came in meanwhile: 0."));
+    FlOutgoing out;
+    FlTime now = scene_clock(&scene, 1, scene.now);
+    assert_int_equal(fl_session_next(scene.node[1].session, now, &out), FL_NOT_FOUND);
+    assert_int_equal(fl_session_deadline(scene.node[1].session, now), FL_FOREVER);
+    scene_close(&scene);
+}
+
+static void an_answer_that_is_not_ours_is_told_among_the_causes(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 2);
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    scene_run(&scene, FL_SEC(1), NULL);
+    fl_session_receive(scene.node[1].session, scene_address(0), "what?", 5,
+                       scene_clock(&scene, 1, scene.now));
+    scene_run(&scene, FL_SEC(10), has_ended);
+    assert_true(says(&scene, 1, "came in meanwhile: 1 (something answers there"));
+    assert_int_equal(count_of(&scene, 1, FL_SESSION_STRANGER), 1);
+    scene_close(&scene);
+}
+
+static void a_client_without_memory_for_the_link_says_so(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 2);
+    scene_start_all(&scene);
+    for (int32_t tries = 0; !has_ended(&scene); tries++) { // all fail: as if there were none left
+        scene.node[1].memory.fail_at = scene.node[1].memory.alloc_count + 1;
+        scene_run(&scene, scene.now + FL_MS(10), has_ended);
+        assert_true(tries < 1000);
+    }
+    assert_true(count_of(&scene, 1, FL_SESSION_OUT_OF_MEMORY) > 0);
+    assert_true(says(&scene, 1, "memory"));
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- out, and in again
+
+static void a_peer_not_heard_from_is_gone_with_its_entities(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 2, 3);
+    scene.node[0].tank[0].drive = drive_circle;
+    scene.node[1].tank[0].drive = drive_straight;
+    scene.node[1].tank[1].drive = drive_circle;
+    scene.node[2].tank[0].drive = drive_circle;
+    scene.node[1].clock_offset = -FL_SEC(86400);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(4), NULL);
+    FlEntityId lost = known_as(&scene, 0, &scene.node[1].tank[1]);
+    FlEntityId kept = known_as(&scene, 0, &scene.node[2].tank[0]);
+    FlEntityId hosts = known_as(&scene, 1, &scene.node[0].tank[0]);
+    assert_true(lost.index1 != 0 && kept.index1 != 0 && hosts.index1 != 0);
+    FlTime time_before = fl_session_time(scene.node[1].session, scene_clock(&scene, 1, scene.now));
+    scene.node[1].cut_in = scene.node[1].cut_out = true;
+    scene_run(&scene, FL_SEC(13), NULL); // 9 s: within the time-out
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 2);
+    scene_run(&scene, FL_SEC(15), NULL);
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 1);
+
+    FlPose pose;
+    uint32_t number = 1;
+    FlTime now = scene_clock(&scene, 0, scene.now);
+    assert_int_equal(fl_entity_pose(scene.node[0].session, lost, now, &pose), FL_STALE_ID);
+    assert_int_equal(fl_entity_number(scene.node[0].session, lost, &number), FL_STALE_ID);
+    assert_int_equal(number, 0);
+    assert_int_equal(fl_entity_pose(scene.node[0].session, kept, now, &pose), FL_OK);
+    assert_int_equal(known_as(&scene, 0, &scene.node[1].tank[0]).index1, 0);
+
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_ENDED);
+    assert_true(says(&scene, 1, "not been heard from"));
+    now = scene_clock(&scene, 1, scene.now);
+    assert_int_equal(fl_entity_pose(scene.node[1].session, hosts, now, &pose), FL_STALE_ID);
+    assert_int_equal(fl_session_peer_count(scene.node[1].session), 0);
+    assert_int_equal(fl_session_time_error(scene.node[1].session), FL_FOREVER);
+    // Its own time goes on as it did.
+    FlTime passed = fl_session_time(scene.node[1].session, now) - time_before;
+    assert_true(passed > FL_MS(10950) && passed < FL_MS(11050));
+    scene_close(&scene);
+}
+
+static void who_was_cut_off_is_in_again_at_once(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 2, 3);
+    scene_network(&scene, 1, FL_MS(20), 0, 0);
+    scene.node[0].tank[0].drive = drive_circle;
+    scene.node[1].tank[0].drive = drive_straight;
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(2), NULL);
+    scene.node[1].cut_in = scene.node[1].cut_out = true;
+    scene_run(&scene, FL_SEC(14), NULL);
+    scene.node[1].cut_in = scene.node[1].cut_out = false;
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    scene_run(&scene, FL_SEC(14) + FL_MS(41), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
+    scene_run(&scene, FL_SEC(16), NULL);
+    assert_true(sees(&scene, 1, &scene.node[0].tank[0]));
+    assert_true(sees(&scene, 0, &scene.node[1].tank[0]));
+    scene_close(&scene);
+}
+
+static void who_starts_anew_need_not_wait_for_its_old_self_to_time_out(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 3);
+    scene.node[0].def.peer_capacity = 1;
+    scene.node[0].tank[0].drive = drive_circle;
+    scene.node[1].tank[0].drive = drive_straight;
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(3), NULL);
+    FlEntityId old = known_as(&scene, 0, &scene.node[1].tank[0]);
+    assert_true(old.index1 != 0);
+    assert_int_equal(scene_start(&scene, 1), FL_OK); // the process crashed and starts again
+    scene_run(&scene, FL_MS(3100), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
+    scene_run(&scene, FL_SEC(6), NULL);
+    FlEntityId fresh = known_as(&scene, 0, &scene.node[1].tank[0]);
+    assert_true(fresh.index1 != 0 && fresh.generation != old.generation);
+    FlPose pose;
+    FlTime now = scene_clock(&scene, 0, scene.now);
+    assert_int_equal(fl_entity_pose(scene.node[0].session, old, now, &pose), FL_STALE_ID);
+    assert_true(sees(&scene, 1, &scene.node[0].tank[0]));
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 1);
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- idle
+
+static void an_idle_session_lives_on_deadlines_alone_and_costs_little(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 4);
+    scene_network(&scene, 1, FL_MS(80), FL_MS(30), 100000);
+    scene.node[0].no_frames = scene.node[1].no_frames = true;
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(100), NULL);
+    FlLinkStats before;
+    FlLinkStats after;
+    FlTime now = scene_clock(&scene, 1, scene.now);
+    assert_int_equal(fl_session_peer_stats(scene.node[1].session, 0, now, &before), FL_OK);
+    scene_run(&scene, FL_SEC(700), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
+    now = scene_clock(&scene, 1, scene.now);
+    assert_int_equal(fl_session_peer_stats(scene.node[1].session, 0, now, &after), FL_OK);
+    double bytes_s = (double)(after.bytes_out - before.bytes_out) / 600.0;
+    bytes_s += (double)(after.bytes_in - before.bytes_in) / 600.0;
+    print_message("             %.1f bytes/s, both ways together\n", bytes_s);
+    assert_true(bytes_s < 120.0);
+    assert_true(scene.seen.clock_looks > 40000);
+    assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joining_succeeds_although_half_of_all_datagrams_get_lost),
+        cmocka_unit_test(a_client_that_asks_on_a_good_line_is_in_after_one_round_trip),
+        cmocka_unit_test(who_comes_late_gets_everything_with_the_first_packet),
+        cmocka_unit_test(a_host_that_is_full_says_so),
+        cmocka_unit_test(a_host_of_another_world_says_so),
+        cmocka_unit_test(without_an_answer_the_possible_causes_are_listed),
+        cmocka_unit_test(an_answer_that_is_not_ours_is_told_among_the_causes),
+        cmocka_unit_test(a_client_without_memory_for_the_link_says_so),
+        cmocka_unit_test(a_peer_not_heard_from_is_gone_with_its_entities),
+        cmocka_unit_test(who_was_cut_off_is_in_again_at_once),
+        cmocka_unit_test(who_starts_anew_need_not_wait_for_its_old_self_to_time_out),
+        cmocka_unit_test(an_idle_session_lives_on_deadlines_alone_and_costs_little),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

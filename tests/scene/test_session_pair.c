@@ -1,0 +1,523 @@
+// A host and its clients play over bad networks, in virtual time.
+#include "session_world.h"
+
+static SceneNode *with_tank(Scene *scene, int32_t node, int32_t tank, SceneDrive drive)
+{
+    scene->node[node].tank[tank].drive = drive;
+    return &scene->node[node];
+}
+
+static uint64_t count_of(const Scene *scene, int32_t node, FlSessionCount which)
+{
+    return fl_session_count(scene->node[node].session, which);
+}
+
+// ---------------------------------------------------------------- poses
+
+static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        Scene scene;
+        scene_open(&scene, 3, seed);
+        (void)with_tank(&scene, 0, 0, drive_straight);
+        (void)with_tank(&scene, 0, 1, drive_circle);
+        (void)with_tank(&scene, 0, 2, drive_stop_and_go);
+        (void)with_tank(&scene, 1, 0, drive_circle);
+        (void)with_tank(&scene, 1, 1, drive_respawn);
+        (void)with_tank(&scene, 2, 0, drive_stop_and_go);
+        (void)with_tank(&scene, 3, 0, drive_respawn);
+        scene_network(&scene, 1, FL_MS(50), FL_MS(10), 0);
+        scene_network(&scene, 2, FL_MS(150), FL_MS(100), 100000);
+        scene_network(&scene, 3, FL_MS(5), 0, 20000);
+        scene_start_all(&scene);
+        scene_run(&scene, FL_SEC(30), NULL);
+        if (seed == 1) {
+            scene_say_seen(&scene);
+        }
+        assert_true(scene.seen.poses > 20000);
+        assert_true(scene.seen.newest * 10 > scene.seen.poses * 8);
+        assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
+        scene_close(&scene);
+    }
+}
+
+static void a_lossless_line_shows_each_update_one_way_after_its_frame(void **state)
+{
+    (void)state;
+    static const SceneDrive drives[] = {drive_straight, drive_circle, drive_stop_and_go,
+                                        drive_respawn};
+    for (int32_t i = 0; i < 4; i++) {
+        Scene scene;
+        scene_open(&scene, 1, 7);
+        (void)with_tank(&scene, 0, 0, drives[i]);
+        (void)with_tank(&scene, 1, 0, drives[3 - i]);
+        scene_network(&scene, 1, FL_MS(100), 0, 0);
+        scene_start_all(&scene);
+        scene_run(&scene, FL_SEC(3), NULL);
+        scene_forget_seen(&scene);
+        scene_run(&scene, FL_SEC(30), NULL);
+        scene_say_seen(&scene);
+        // The frame before the trigger, the way, and up to the frame that looks.
+        assert_true(scene.seen.longest_wait <= FL_MS(100) + 2 * FL_SEC(1) / SCENE_FRAME_HZ + 1);
+        // The newest: within the trigger's distance and half a millisecond of driving.
+        assert_true(scene.seen.worst_newest <= 0.1 + SCENE_TOP_SPEED * 0.0005);
+        scene_close(&scene);
+    }
+}
+
+static void a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 7);
+    (void)with_tank(&scene, 0, 0, drive_straight);
+    scene_network(&scene, 1, FL_MS(400), FL_MS(50), 200000);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(10), NULL);
+    scene_forget_seen(&scene);
+    scene_run(&scene, FL_SEC(40), NULL);
+    scene_say_seen(&scene);
+    assert_true(scene.seen.poses == 1800);
+    assert_true(scene.seen.worst < 0.1 + SCENE_TOP_SPEED * 0.006);
+    scene_close(&scene);
+}
+
+static double mean_error_of(FlTimeMode mode, FlTime delay, FlTime jitter)
+{
+    Scene scene;
+    scene_open(&scene, 1, 9);
+    (void)with_tank(&scene, 0, 0, drive_straight);
+    scene.node[0].tank[0].def.trigger.silence_ns = FL_MS(100); // so that there is jitter to see
+    scene.node[1].def.time_mode = mode;
+    scene.unexplained = mode != FL_TIME_GLOBAL;
+    scene_network(&scene, 1, delay, jitter, 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(10), NULL);
+    scene_forget_seen(&scene);
+    scene_run(&scene, FL_SEC(40), NULL);
+    double mean = scene.seen.sum / (double)scene.seen.poses;
+    assert_true(scene.seen.poses == 1800);
+    scene_close(&scene);
+    return mean;
+}
+
+static void global_time_beats_one_way_delays_and_those_beat_the_local_clock(void **state)
+{
+    (void)state;
+    double local = mean_error_of(FL_TIME_LOCAL, FL_MS(300), FL_MS(60));
+    double one_way = mean_error_of(FL_TIME_ONE_WAY, FL_MS(300), FL_MS(60));
+    double global = mean_error_of(FL_TIME_GLOBAL, FL_MS(300), FL_MS(60));
+    print_message(
+        "             20 m/s, 300 +- 60 ms: local %.3f m, one-way %.3f m, global %.3f m\n", local,
+        one_way, global);
+    assert_true(fabs(local - 6.0) < 0.5); // speed times delay
+    assert_true(one_way < 20.0 * 0.060);  // speed times jitter
+    assert_true(one_way < local / 5.0);
+    assert_true(global < one_way / 5.0);
+    // Where nothing jitters, the one-way delay is as good as the clocks it was measured with.
+    double steady = mean_error_of(FL_TIME_ONE_WAY, FL_MS(300), 0);
+    assert_true(steady < 0.02);
+}
+
+static void an_update_that_was_overtaken_is_ignored_and_counted(void **state)
+{
+    (void)state;
+    Scene scene; // which checks that the newest is shown
+    scene_open(&scene, 1, 9);
+    (void)with_tank(&scene, 0, 0, drive_stop_and_go);
+    scene.node[0].tank[0].def.model = FL_MODEL_LINEAR; // has much to say
+    scene_network(&scene, 1, FL_MS(200), FL_MS(190), 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(30), NULL);
+    uint64_t overtaken = count_of(&scene, 1, FL_SESSION_UPDATES_OVERTAKEN);
+    uint64_t taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN);
+    assert_true(overtaken > 10 && taken > 10);
+    assert_true(overtaken + taken <= count_of(&scene, 0, FL_SESSION_UPDATES_SENT));
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- time
+
+static void session_time_is_within_its_claim_on_every_line(void **state)
+{
+    (void)state;
+    static const struct Line {
+        FlTime delay, jitter;
+        int32_t loss_ppm;
+    } lines[] = {
+        {FL_MS(1), 0, 0},
+        {FL_MS(20), FL_MS(10), 10000},
+        {FL_MS(100), FL_MS(90), 50000},
+        {FL_MS(400), FL_MS(180), 200000},
+    };
+    int64_t looks = 0;
+    int64_t wrong = 0;
+    for (int32_t i = 0; i < 4; i++) {
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            Scene scene; // which checks that it never goes back
+            scene_open(&scene, 2, seed);
+            (void)with_tank(&scene, 0, 0, drive_circle);
+            (void)with_tank(&scene, 1, 0, drive_stop_and_go);
+            for (int32_t c = 1; c < 3; c++) {
+                scene_network(&scene, c, lines[i].delay, lines[i].jitter, lines[i].loss_ppm);
+                scene.node[c].def.join_timeout_ns = FL_SEC(20);
+            }
+            scene_start_all(&scene);
+            scene_run(&scene, FL_SEC(60), NULL);
+            looks += scene.seen.clock_looks;
+            wrong += scene.seen.clock_wrong;
+            scene_close(&scene);
+        }
+    }
+    print_message("             %lld looks, %lld off by more than claimed\n", (long long)looks,
+                  (long long)wrong);
+    assert_true(looks > 130000);
+    assert_true(wrong * 1000 <= looks);
+}
+
+static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 2, 4);
+    (void)with_tank(&scene, 0, 0, drive_circle);
+    (void)with_tank(&scene, 1, 0, drive_circle);
+    scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(10), NULL);
+    scene.node[0].asleep = true;
+    scene_run(&scene, FL_SEC(17), NULL);
+    scene.node[0].asleep = false;
+    scene.node[0].due = scene.now;
+    scene_run(&scene, FL_SEC(18), NULL);
+    scene_forget_seen(&scene);
+    scene_run(&scene, FL_SEC(40), NULL);
+    scene_say_seen(&scene);
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 2);
+    assert_true(scene.seen.clock_looks > 2000);
+    assert_true(scene.seen.clock_worst < FL_MS(20));
+    assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
+    scene_close(&scene);
+}
+
+static void a_client_that_paused_is_back_at_the_hosts_time(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 4);
+    (void)with_tank(&scene, 0, 0, drive_circle);
+    (void)with_tank(&scene, 1, 0, drive_circle);
+    scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(10), NULL);
+    scene.node[1].asleep = true;
+    scene_run(&scene, FL_SEC(17), NULL);
+    scene.node[1].asleep = false;
+    scene.node[1].due = scene.now;
+    scene_run(&scene, FL_SEC(20), NULL);
+    scene_forget_seen(&scene);
+    scene_run(&scene, FL_SEC(40), NULL);
+    scene_say_seen(&scene);
+    assert_int_equal(fl_session_state(scene.node[1].session), FL_SESSION_RUNNING);
+    assert_true(scene.seen.clock_worst < FL_MS(20));
+    assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- messages
+
+enum { TALK_MESSAGES = 1500 };
+
+typedef struct Talk {
+    int32_t said[SCENE_NODES][SCENE_NODES]; // from, to
+    int32_t heard[SCENE_NODES][SCENE_NODES];
+} Talk;
+
+static int32_t make_message(uint8_t *bytes, int32_t from, int32_t to, int32_t n)
+{
+    int32_t size = 4 + (n * 31) % 90;
+    memset(bytes, from * 16 + to, (size_t)size);
+    bytes[2] = (uint8_t)n;
+    bytes[3] = (uint8_t)(n >> 8);
+    return size;
+}
+
+/// The number of `to` among node's peers, as the session counts them now.
+static int32_t peer_number(const Scene *scene, int32_t node, int32_t to)
+{
+    const FlSession *session = scene->node[node].session;
+    int32_t number = 0;
+    for (int32_t p = 0; p < session->def.peer_capacity; p++) {
+        if (session->peers[p].used) {
+            if (fl_address_equal(session->peers[p].address, scene_address(to))) {
+                return number;
+            }
+            number++;
+        }
+    }
+    return -1;
+}
+
+static void talk_on(Scene *scene, int32_t node)
+{
+    Talk *talk = (Talk *)scene->ctx;
+    FlSession *session = scene->node[node].session;
+    uint8_t bytes[128], got[128];
+    for (int32_t to = 0; to < scene->node_count; to++) {
+        int32_t peer = peer_number(scene, node, to);
+        while (peer >= 0 && talk->said[node][to] < TALK_MESSAGES) {
+            int32_t size = make_message(bytes, node, to, talk->said[node][to]);
+            if (fl_session_send(session, peer, FL_DELIVERY_ORDERED, bytes, size) != FL_OK) {
+                break;
+            }
+            talk->said[node][to]++;
+        }
+    }
+    int32_t count;
+    int32_t peer;
+    while (fl_session_take(session, got, sizeof got, &count, &peer) == FL_OK) {
+        int32_t from = got[0] / 16;
+        assert_int_equal(peer, peer_number(scene, node, from));
+        int32_t size = make_message(bytes, from, node, talk->heard[from][node]++);
+        assert_int_equal(count, size);
+        assert_memory_equal(got, bytes, (size_t)size);
+    }
+}
+
+static bool all_is_said(const Scene *scene)
+{
+    const Talk *talk = (const Talk *)scene->ctx;
+    for (int32_t i = 1; i < scene->node_count; i++) {
+        if (talk->heard[0][i] < TALK_MESSAGES || talk->heard[i][0] < TALK_MESSAGES) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void messages_arrive_once_and_in_order_beside_the_motion(void **state)
+{
+    (void)state;
+    Scene scene; // which checks the poses meanwhile
+    Talk talk;
+    memset(&talk, 0, sizeof talk);
+    scene_open(&scene, 3, 6);
+    scene.visit = talk_on;
+    scene.ctx = &talk;
+    for (int32_t i = 0; i < 4; i++) {
+        (void)with_tank(&scene, i, 0, drive_circle);
+        (void)with_tank(&scene, i, 1, drive_stop_and_go);
+    }
+    for (int32_t i = 1; i < 4; i++) {
+        scene_network(&scene, i, FL_MS(20 * i), FL_MS(10), 300000);
+        scene.node[i].def.join_timeout_ns = FL_SEC(20);
+    }
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(120), all_is_said);
+    print_message("             6 x %d messages in %.1f s at 30 %% loss\n", TALK_MESSAGES,
+                  fl_span_seconds(scene.now));
+    scene_say_seen(&scene);
+    assert_true(all_is_said(&scene));
+    int32_t peer;
+    int32_t count;
+    uint8_t byte;
+    FlSession *host = scene.node[0].session;
+    assert_int_equal(fl_session_take(host, &byte, 1, &count, &peer), FL_NOT_FOUND);
+    assert_int_equal(fl_session_send(host, 3, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
+    assert_int_equal(fl_session_send(host, -1, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
+    FlLinkStats stats;
+    assert_int_equal(fl_session_peer_stats(host, 3, 0, &stats), FL_NOT_FOUND);
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- a small budget
+
+enum { CROWD = 60 };
+
+typedef struct Crowd {
+    FlEntityId id[CROWD];
+    int32_t large; // how many of them take long updates
+} Crowd;
+
+// Sixty things that jump about so that every frame is news.
+static void move_crowd(Scene *scene, int32_t node)
+{
+    Crowd *crowd = (Crowd *)scene->ctx;
+    FlTime now = scene_clock(scene, 0, scene->now);
+    for (int32_t i = 0; i < CROWD && node == 0; i++) {
+        if (crowd->id[i].index1 == 0) {
+            FlEntityDef def = fl_entity_def_default();
+            assert_int_equal(fl_entity_create(scene->node[0].session, &def, &crowd->id[i]), FL_OK);
+        }
+        FlState state = {.time = now};
+        state.position.x = (double)(scene->frame * 7 % 400);
+        state.position.y = (double)i;
+        state.facing = fl_facing_none();
+        if (i >= CROWD - crowd->large) {
+            state.position.z = 1e6; // far outside the world
+            state.facing = fl_facing_free(fl_quat_identity(), fl_vec3(0.0, 0.0, 0.0));
+        }
+        assert_int_equal(fl_entity_set(scene->node[0].session, crowd->id[i], &state), FL_OK);
+    }
+}
+
+static void a_small_budget_is_shared_by_all(int32_t large)
+{
+    Scene scene;
+    Crowd crowd;
+    memset(&crowd, 0, sizeof crowd);
+    crowd.large = large;
+    scene_open(&scene, 1, 6);
+    scene.visit = move_crowd;
+    scene.ctx = &crowd;
+    FlLinkDef *link = &scene.node[0].def.link;
+    link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
+    scene_network(&scene, 1, FL_MS(20), 0, 0);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(3), NULL);
+    FlLinkStats before;
+    FlTime now = scene_clock(&scene, 0, scene.now);
+    assert_int_equal(fl_session_peer_stats(scene.node[0].session, 0, now, &before), FL_OK);
+    uint64_t taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN);
+    scene_run(&scene, FL_SEC(23), NULL);
+    FlLinkStats after;
+    now = scene_clock(&scene, 0, scene.now);
+    assert_int_equal(fl_session_peer_stats(scene.node[0].session, 0, now, &after), FL_OK);
+    taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN) - taken;
+    double rate = (double)(after.bytes_out - before.bytes_out) / 20.0;
+    double each = (double)(after.bytes_out - before.bytes_out) / (double)taken;
+    // All were heard of lately: nobody waits behind the others for ever.
+    FlTime oldest = 0;
+    int32_t known = 0;
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(scene.node[1].session, id)).index1 != 0) {
+        known++;
+        FlTime age =
+            scene.node[1].time_last - fl__entity_find(scene.node[1].session, id)->show.newest;
+        oldest = age > oldest ? age : oldest;
+    }
+    print_message("             %.0f bytes/s, %.0f bytes per update with all headers, the oldest "
+                  "heard %.1f s ago\n",
+                  rate, each, fl_span_seconds(oldest));
+    assert_true(rate <= 4000.0 * 1.05 && rate >= 4000.0 * 0.9);
+    assert_int_equal(known, CROWD);
+    assert_true(oldest < FL_SEC(3));
+    scene_close(&scene);
+}
+
+static void with_a_small_budget_everybody_has_a_turn(void **state)
+{
+    (void)state;
+    a_small_budget_is_shared_by_all(0);
+}
+
+static void with_a_small_budget_large_updates_have_their_turn_too(void **state)
+{
+    (void)state;
+    a_small_budget_is_shared_by_all(CROWD / 4);
+    a_small_budget_is_shared_by_all(CROWD);
+}
+
+// ---------------------------------------------------------------- an old motion
+
+static void what_is_told_anew_to_a_late_comer_is_told_to_all(void **state)
+{
+    (void)state;
+    Scene scene; // which checks that all show what the owner compares the truth with
+    scene_open(&scene, 4, 8);
+    (void)with_tank(&scene, 0, 0, drive_circle);
+    scene.node[0].tank[0].def.trigger.silence_ns = FL_FOREVER;
+    scene.node[0].tank[0].def.model = FL_MODEL_CIRCULAR;
+    for (int32_t i = 1; i < 5; i++) {
+        scene_network(&scene, i, FL_MS(30), 0, 0);
+    }
+    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    for (int32_t i = 1; i < 5; i++) {
+        assert_int_equal(scene_start(&scene, i), FL_OK);
+        scene_run(&scene, scene.now + FL_SEC(12), NULL);
+        for (int32_t j = 1; j <= i; j++) {
+            assert_int_equal(scene.node[j].heard[0][0].newest1, scene.node[0].tank[0].told_count);
+        }
+    }
+    scene_say_seen(&scene);
+    scene_close(&scene);
+}
+
+static void a_state_behind_the_present_is_taken_although_the_motion_was_told_anew(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 8);
+    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    FlEntityDef def = fl_entity_def_default();
+    def.trigger.silence_ns = FL_FOREVER;
+    FlEntityId id;
+    FlSession *host = scene.node[0].session;
+    assert_int_equal(fl_entity_create(host, &def, &id), FL_OK);
+    bool joined = false;
+    for (FlTime at = FL_SEC(1); at < FL_SEC(12); at += FL_MS(16)) {
+        scene_run(&scene, at, NULL);
+        if (at > FL_SEC(10) && !joined) {
+            assert_int_equal(scene_start(&scene, 1), FL_OK);
+            joined = true;
+        }
+        FlState behind = {.time = scene_clock(&scene, 0, at - FL_MS(80))}; // five frames
+        assert_int_equal(fl_entity_set(host, id, &behind), FL_OK);
+    }
+    scene_run(&scene, FL_SEC(13), NULL);
+    assert_int_equal(count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN), 1);
+    scene_close(&scene);
+}
+
+// ---------------------------------------------------------------- the same everywhere
+
+static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 3, 2024);
+    (void)with_tank(&scene, 0, 0, drive_circle);
+    (void)with_tank(&scene, 0, 1, drive_stop_and_go);
+    (void)with_tank(&scene, 1, 0, drive_straight);
+    (void)with_tank(&scene, 1, 1, drive_respawn);
+    (void)with_tank(&scene, 2, 0, drive_stop_and_go);
+    (void)with_tank(&scene, 3, 0, drive_circle);
+    Talk talk;
+    memset(&talk, 0, sizeof talk);
+    scene.visit = talk_on;
+    scene.ctx = &talk;
+    scene_network(&scene, 1, FL_MS(50), FL_MS(20), 100000);
+    scene_network(&scene, 2, FL_MS(120), FL_MS(60), 100000);
+    scene_network(&scene, 3, FL_MS(10), FL_MS(2), 100000);
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(30), NULL);
+    print_message("             %lld datagrams, hash 0x%016llx\n", (long long)scene.datagram_count,
+                  (unsigned long long)scene.hash);
+    assert_true(scene.datagram_count > 1500);
+    // Of every byte sent: changes with anything that link, clock, motion or session say
+    // differently.
+    assert_int_equal(scene.hash, UINT64_C(0));
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pose_is_explained_by_the_trigger_the_way_and_the_clocks),
+        cmocka_unit_test(a_lossless_line_shows_each_update_one_way_after_its_frame),
+        cmocka_unit_test(a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way),
+        cmocka_unit_test(global_time_beats_one_way_delays_and_those_beat_the_local_clock),
+        cmocka_unit_test(an_update_that_was_overtaken_is_ignored_and_counted),
+        cmocka_unit_test(session_time_is_within_its_claim_on_every_line),
+        cmocka_unit_test(a_host_that_paused_is_back_at_the_time_that_went_on_without_it),
+        cmocka_unit_test(a_client_that_paused_is_back_at_the_hosts_time),
+        cmocka_unit_test(messages_arrive_once_and_in_order_beside_the_motion),
+        cmocka_unit_test(with_a_small_budget_everybody_has_a_turn),
+        cmocka_unit_test(with_a_small_budget_large_updates_have_their_turn_too),
+        cmocka_unit_test(what_is_told_anew_to_a_late_comer_is_told_to_all),
+        cmocka_unit_test(a_state_behind_the_present_is_taken_although_the_motion_was_told_anew),
+        cmocka_unit_test(a_scene_is_the_same_bytes_with_every_compiler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

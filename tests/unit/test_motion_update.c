@@ -1,0 +1,1078 @@
+// Updates: what is rounded how, what is refused why, and that both ends predict alike.
+#include "wire_support.h"
+
+#define FORMS 15
+
+static FlModel model_of(int32_t form)
+{
+    return (FlModel)(form / 3);
+}
+
+static FlFacingKind kind_of(int32_t form)
+{
+    return (FlFacingKind)(form % 3);
+}
+
+// ---------------------------------------------------------------- motions to tell
+
+static FlVec3 random_in(FlRandom *r, const FlQuantiser *quantiser)
+{
+    double v[3];
+    for (int32_t i = 0; i < 3; i++) {
+        double low = fl_dequantise(&quantiser[i], 0);
+        double high = fl_dequantise(&quantiser[i], quantiser[i].last);
+        v[i] = random_chance(r, 8) ? (random_chance(r, 2) ? low : high)
+                                   : fl_random_between(r, low, high);
+    }
+    return fl_vec3(v[0], v[1], v[2]);
+}
+
+static double random_rate(FlRandom *r, const FlQuantiser *quantiser)
+{
+    double top = fl_dequantise(quantiser, quantiser->last);
+    return fl_random_between(r, -top, top);
+}
+
+static FlFacing random_facing(FlRandom *r, const FlWorld *world, FlFacingKind kind)
+{
+    const FlQuantiser *spin = &world->quantiser[FL_QUANTISER_SPIN];
+    if (kind == FL_FACING_YAW) {
+        double yaw = fl_random_between(r, -10.0, 10.0);  // one draw after the other: an argument
+        return fl_facing_yaw(yaw, random_rate(r, spin)); // list has no order
+    }
+    if (kind == FL_FACING_FREE) {
+        FlQuat rotation = random_quat(r);
+        return fl_facing_free(rotation, random_in(r, spin));
+    }
+    return fl_facing_none();
+}
+
+// Any state within the world, at a whole step (so that nothing leaves it by re-basing).
+static FlState random_state_in(FlRandom *r, const FlWorld *world, FlFacingKind kind)
+{
+    const FlQuantiser *quantiser = world->quantiser;
+    FlState state = {
+        .time = random_time(r, -4000000, 4000000) * FL_UPDATE_STEP_NS,
+        .position = random_in(r, quantiser + FL_QUANTISER_POSITION),
+        .velocity = random_in(r, quantiser + FL_QUANTISER_VELOCITY),
+        .acceleration = random_in(r, quantiser + FL_QUANTISER_ACCELERATION),
+        .turn_rate = random_rate(r, quantiser + FL_QUANTISER_TURN_RATE),
+        .facing = random_facing(r, world, kind),
+    };
+    return state;
+}
+
+static FlMotion random_motion_in(FlRandom *r, const FlWorld *world, int32_t form)
+{
+    FlState state = random_state_in(r, world, kind_of(form));
+    if (model_of(form) != FL_MODEL_CUBIC) {
+        return fl_motion_make(model_of(form), &state);
+    }
+    FlState end = random_state_in(r, world, FL_FACING_NONE);
+    uint64_t most = (uint64_t)1 << fl_random_below(r, 17);
+    int64_t steps = 1 + (int64_t)fl_random_below(r, most < 65535 ? most : 65535);
+    end.time = state.time + steps * FL_UPDATE_STEP_NS;
+    return fl_motion_cubic(&state, &end);
+}
+
+// Anything finite at any time, mostly far outside the world.
+static FlMotion random_motion_anywhere(FlRandom *r, int32_t form)
+{
+    FlState state = {
+        .time = random_time(r, -FL_SEC(1000000), FL_SEC(1000000)),
+        .position = random_vec3(r, fabs(random_scale(r, -3.0, 15.0))),
+        .velocity = random_vec3(r, fabs(random_scale(r, -3.0, 12.0))),
+        .acceleration = random_vec3(r, fabs(random_scale(r, -3.0, 12.0))),
+        .turn_rate = random_scale(r, -9.0, 6.0),
+        .facing = fl_facing_none(),
+    };
+    if (kind_of(form) == FL_FACING_YAW) {
+        double yaw = random_scale(r, -3.0, 9.0);
+        state.facing = fl_facing_yaw(yaw, random_scale(r, -3.0, 6.0));
+    } else if (kind_of(form) == FL_FACING_FREE) {
+        FlQuat rotation = random_quat(r);
+        state.facing = fl_facing_free(rotation, random_vec3(r, 1e6));
+    }
+    if (model_of(form) != FL_MODEL_CUBIC) {
+        return fl_motion_make(model_of(form), &state);
+    }
+    FlState end = state;
+    end.position = random_vec3(r, fabs(random_scale(r, -3.0, 15.0)));
+    end.velocity = random_vec3(r, fabs(random_scale(r, -3.0, 12.0)));
+    end.time = state.time + random_span(r, 0.0, 15.0);
+    return fl_motion_cubic(&state, &end);
+}
+
+static bool same_facing(const FlFacing *a, const FlFacing *b)
+{
+    return a->kind == b->kind && same_double(a->yaw, b->yaw) &&
+           same_double(a->yaw_rate, b->yaw_rate) && same_double(a->rotation.w, b->rotation.w) &&
+           same_double(a->rotation.x, b->rotation.x) && same_double(a->rotation.y, b->rotation.y) &&
+           same_double(a->rotation.z, b->rotation.z) && same_vec3(a->spin, b->spin);
+}
+
+static bool same_motion(const FlMotion *a, const FlMotion *b)
+{
+    return a->time == b->time && a->horizon_ns == b->horizon_ns && a->curve_ns == b->curve_ns &&
+           a->model == b->model && same_vec3(a->position, b->position) &&
+           same_vec3(a->velocity, b->velocity) && same_vec3(a->acceleration, b->acceleration) &&
+           same_vec3(a->jerk, b->jerk) && same_double(a->turn_rate, b->turn_rate) &&
+           same_facing(&a->facing, &b->facing);
+}
+
+static FlMotion rounded(const FlWorld *world, const FlMotion *motion, bool *wide)
+{
+    FlMotion result;
+    assert_int_equal(fl_update_round(world, motion, &result, wide), FL_OK);
+    return result;
+}
+
+/// Bytes of one update, with nothing readable behind them.
+typedef struct Packed {
+    int32_t size;
+    uint8_t bytes[FL_UPDATE_BYTES_MAX];
+} Packed;
+
+static Packed packed(const FlWorld *world, const FlUpdate *update)
+{
+    Packed p = {0};
+    FlWriter writer;
+    fl_writer_init(&writer, p.bytes, FL_UPDATE_BYTES_MAX);
+    assert_true(fl_update_encode(&writer, world, update));
+    p.size = fl_writer_size(&writer);
+    assert_int_equal(p.size * 8, writer.bit_count);
+    return p;
+}
+
+static FlUpdateFault unpacked(const FlWorld *world, const uint8_t *bytes, int32_t size,
+                              FlTime stamp, FlUpdate *update, int32_t *used)
+{
+    uint8_t *exact = malloc(size > 0 ? (size_t)size : 1);
+    assert_non_null(exact);
+    memcpy(exact, bytes, (size_t)size);
+    FlReader reader;
+    fl_reader_init(&reader, exact, size);
+    FlUpdateFault fault = fl_update_decode(&reader, world, stamp, update);
+    assert_int_equal(reader.failed, fault != FL_UPDATE_OK);
+    *used = reader.bit_count / 8;
+    free(exact);
+    return fault;
+}
+
+// ---------------------------------------------------------------- the same from another time
+
+static void check_same_trajectory(const FlMotion *a, const FlMotion *b, FlTime time)
+{
+    // Double rounding grows with what is added up on the way.
+    double s = fabs(fl_span_seconds(time - a->time)) + fabs(fl_span_seconds(time - b->time));
+    double reach = fl_vec3_length(a->position) + fl_vec3_length(a->velocity) * s +
+                   fl_vec3_length(a->acceleration) * s * s + fl_vec3_length(a->jerk) * s * s * s;
+    double speed = fl_vec3_length(a->velocity) + fl_vec3_length(a->acceleration) * s +
+                   fl_vec3_length(a->jerk) * s * s;
+    check_vec3_near(fl_motion_position(b, time), fl_motion_position(a, time), 1e-13 * reach);
+    check_vec3_near(fl_motion_velocity(b, time), fl_motion_velocity(a, time), 1e-13 * speed);
+    FlFacing facing_a = fl_motion_facing(a, time);
+    FlFacing facing_b = fl_motion_facing(b, time);
+    assert_int_equal(facing_a.kind, facing_b.kind);
+    check_near(fl_facing_angle(&facing_a, &facing_b), 0.0, 1e-12 * (1.0 + 10.0 * s));
+}
+
+static void rebasing_keeps_the_trajectory_of_every_form(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(1);
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    for (int32_t n = 0; n < CASES(30000); n++) {
+        FlMotion motion = random_motion_in(&r, &world, n % FORMS);
+        if (random_chance(&r, 2)) {
+            motion.horizon_ns = random_span(&r, 6.0, 10.0);
+        }
+        FlTime time = motion.time + random_time(&r, -FL_SEC(2), FL_SEC(12));
+        FlMotion moved = fl_motion_rebase(&motion, time);
+        assert_true(moved.time == time);
+        FlTime from = time > motion.time ? time : motion.time;
+        check_same_trajectory(&motion, &moved, from);
+        for (int32_t i = 0; i < 4; i++) {
+            check_same_trajectory(&motion, &moved, from + random_span(&r, 6.0, 10.3));
+        }
+    }
+}
+
+static void rebasing_to_its_own_time_changes_nothing(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(2);
+    for (int32_t n = 0; n < CASES(3000); n++) {
+        FlMotion motion = random_motion_anywhere(&r, n % FORMS);
+        FlMotion moved = fl_motion_rebase(&motion, motion.time);
+        assert_true(same_motion(&motion, &moved));
+    }
+}
+
+static void rebasing_past_an_end_leaves_what_holds_there(void **state)
+{
+    (void)state;
+    FlState a = {.velocity = {1.0, 0.0, 0.0}, .facing = fl_facing_yaw(0.5, 2.0)};
+    FlState b = {.time = FL_SEC(2), .position = {2.0, 2.0, 0.0}, .velocity = {0.0, 3.0, 0.0}};
+    FlMotion cubic = fl_motion_cubic(&a, &b);
+    FlMotion moved = fl_motion_rebase(&cubic, FL_SEC(1));
+    assert_int_equal(moved.model, FL_MODEL_CUBIC);
+    assert_true(moved.curve_ns == FL_SEC(1));
+    moved = fl_motion_rebase(&cubic, FL_SEC(3));
+    assert_int_equal(moved.model, FL_MODEL_LINEAR);
+    assert_true(moved.curve_ns == 0 && same_vec3(moved.jerk, fl_vec3(0.0, 0.0, 0.0)));
+    check_vec3_near(moved.position, fl_vec3(2.0, 5.0, 0.0), 1e-14);
+    check_near(moved.facing.yaw_rate, 2.0, 0.0);
+
+    FlMotion linear = fl_motion_make(FL_MODEL_LINEAR, &a);
+    linear.horizon_ns = FL_SEC(2);
+    moved = fl_motion_rebase(&linear, FL_MS(500));
+    assert_true(moved.horizon_ns == FL_MS(1500));
+    moved = fl_motion_rebase(&linear, -FL_SEC(1));
+    assert_true(moved.horizon_ns == FL_SEC(3));
+    moved = fl_motion_rebase(&linear, FL_SEC(7));
+    assert_int_equal(moved.model, FL_MODEL_STILL);
+    assert_true(moved.horizon_ns == FL_FOREVER);
+    check_vec3_near(moved.position, fl_vec3(2.0, 0.0, 0.0), 1e-15);
+    check_near(moved.facing.yaw, 4.5, 1e-15);
+    check_same(moved.facing.yaw_rate, 0.0);
+}
+
+// ---------------------------------------------------------------- there and back
+
+// Everything that must hold of any motion that can be told.
+static void check_round_trip(FlRandom *r, const FlWorld *world, const FlMotion *motion, bool *wide)
+{
+    FlMotion sent = rounded(world, motion, wide);
+    assert_true(sent.time % FL_UPDATE_STEP_NS == 0 && sent.horizon_ns == FL_FOREVER);
+    assert_true(motion->time - sent.time >= 0 && motion->time - sent.time < FL_UPDATE_STEP_NS);
+    bool wide_again;
+    FlMotion again = rounded(world, &sent, &wide_again);
+    assert_true(same_motion(&sent, &again) && wide_again == *wide);
+    again = *motion; // in place
+    assert_int_equal(fl_update_round(world, &again, &again, &wide_again), FL_OK);
+    assert_true(same_motion(&sent, &again));
+
+    FlUpdate update = {.motion = *motion, .life = (uint32_t)fl_random_next(r)};
+    update.entity = (uint32_t)fl_random_below(r, (uint64_t)world->def.entity_capacity);
+    Packed raw = packed(world, &update);
+    update.motion = sent;
+    Packed p = packed(world, &update);
+    assert_int_equal(p.size, raw.size);
+    assert_memory_equal(p.bytes, raw.bytes, (size_t)p.size);
+    assert_int_equal(p.size, fl_update_bytes(world, sent.model, sent.facing.kind, *wide));
+
+    FlUpdate got;
+    int32_t used;
+    FlTime stamp = sent.time + random_time(r, -FL_SEC(1), FL_SEC(15));
+    assert_int_equal(unpacked(world, p.bytes, p.size, stamp, &got, &used), FL_UPDATE_OK);
+    assert_int_equal(used, p.size);
+    assert_int_equal(got.entity, update.entity);
+    assert_int_equal(got.life, update.life & 3u);
+    assert_true(same_motion(&got.motion, &sent));
+}
+
+static void what_lies_in_the_world_travels_narrow_and_exactly_as_rounded(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(3);
+    for (int32_t n = 0; n < CASES(60000); n++) {
+        FlWorld world = random_world(&r);
+        FlMotion motion = random_motion_in(&r, &world, n % FORMS);
+        bool wide;
+        check_round_trip(&r, &world, &motion, &wide);
+        assert_false(wide);
+    }
+}
+
+static void what_lies_outside_travels_wide_and_exactly(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(4);
+    int32_t wide_count = 0;
+    for (int32_t n = 0; n < CASES(60000); n++) {
+        FlWorld world = random_world(&r);
+        FlMotion motion = random_motion_anywhere(&r, n % FORMS);
+        bool wide;
+        check_round_trip(&r, &world, &motion, &wide);
+        wide_count += wide;
+    }
+    assert_true(wide_count > CASES(60000) / 2);
+}
+
+static void owner_and_receiver_predict_the_same_bits(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(5);
+    for (int32_t n = 0; n < CASES(15000); n++) {
+        FlWorld world = random_world(&r);
+        FlMotion motion = random_motion_anywhere(&r, n % FORMS);
+        bool wide;
+        FlUpdate update = {.motion = rounded(&world, &motion, &wide)};
+        Packed p = packed(&world, &update);
+        FlUpdate got;
+        int32_t used;
+        assert_int_equal(unpacked(&world, p.bytes, p.size, motion.time, &got, &used), FL_UPDATE_OK);
+        FlTime later = motion.time + random_span(&r, 3.0, 11.0);
+        assert_true(same_vec3(fl_motion_position(&update.motion, later),
+                              fl_motion_position(&got.motion, later)));
+        FlFacing facing_a = fl_motion_facing(&update.motion, later);
+        FlFacing facing_b = fl_motion_facing(&got.motion, later);
+        assert_true(same_facing(&facing_a, &facing_b));
+    }
+}
+
+// ---------------------------------------------------------------- how far off
+
+static double far_off(FlVec3 a, FlVec3 b)
+{
+    return fmax(fmax(fabs(a.x - b.x), fabs(a.y - b.y)), fabs(a.z - b.z));
+}
+
+static void each_field_is_off_by_half_its_step_at_most(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(6);
+    Worst position = {0}, velocity = {0}, acceleration = {0}, turn = {0}, yaw = {0}, rate = {0};
+    Worst rotation = {0}, spin = {0}, end = {0}, end_velocity = {0};
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    for (int32_t n = 0; n < CASES(60000); n++) {
+        FlMotion motion = random_motion_in(&r, &world, n % FORMS);
+        motion.time += random_time(&r, 0, FL_UPDATE_STEP_NS - 1);
+        bool wide;
+        FlMotion sent = rounded(&world, &motion, &wide);
+        if (wide) { // left the world by re-basing
+            continue;
+        }
+        FlMotion told = fl_motion_rebase(&motion, sent.time);
+        worst_note(&position, far_off(sent.position, told.position), n);
+        worst_note(&velocity, far_off(sent.velocity, told.velocity), n);
+        worst_note(&turn, fabs(sent.turn_rate - told.turn_rate), n);
+        if (sent.model == FL_MODEL_QUADRATIC) {
+            worst_note(&acceleration, far_off(sent.acceleration, told.acceleration), n);
+        }
+        if (sent.model == FL_MODEL_CUBIC) {
+            FlTime last = sent.time + sent.curve_ns;
+            worst_note(
+                &end, far_off(fl_motion_position(&sent, last), fl_motion_position(&told, last)), n);
+            worst_note(&end_velocity,
+                       far_off(fl_motion_velocity(&sent, last), fl_motion_velocity(&told, last)),
+                       n);
+        }
+        double angle = fl_facing_angle(&sent.facing, &told.facing);
+        worst_note(sent.facing.kind == FL_FACING_YAW ? &yaw : &rotation, angle, n);
+        worst_note(&rate, fabs(sent.facing.yaw_rate - told.facing.yaw_rate), n);
+        worst_note(&spin, far_off(sent.facing.spin, told.facing.spin), n);
+    }
+    check_worst(&position, 0.5001 * def.precision, "position");
+    check_worst(&velocity, 0.5001 * def.precision, "velocity");
+    check_worst(&acceleration, 1.0001 * def.precision, "acceleration");
+    check_worst(&turn, 1.0001 * def.precision / def.top_speed, "turn rate");
+    check_worst(&end, 0.5001 * def.precision, "a cubic's end");
+    check_worst(&end_velocity, 0.5001 * def.precision, "a cubic's end velocity");
+    check_worst(&yaw, 0.5001 * def.angle_precision, "yaw");
+    check_worst(&rate, 0.5001 * def.angle_precision, "yaw rate");
+    check_worst(&rotation, def.angle_precision, "rotation");
+    check_worst(&spin, 0.5001 * def.angle_precision, "spin");
+}
+
+static void the_time_is_floored_and_the_motion_goes_back_with_it(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    const struct {
+        FlTime time, floored;
+    } row[] = {{0, 0},
+               {FL_US(249), 0},
+               {FL_US(250), FL_US(250)},
+               {FL_US(250) - 1, 0},
+               {-1, -FL_US(250)},
+               {-FL_US(250), -FL_US(250)},
+               {FL_SEC(3600) + 1, FL_SEC(3600)}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        FlState state_then = {.time = row[i].time, .velocity = {100.0, -100.0, 0.0}};
+        FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &state_then);
+        bool wide;
+        FlMotion sent = rounded(&world, &motion, &wide);
+        assert_true(sent.time == row[i].floored);
+        double back = 100.0 * fl_span_seconds(row[i].time - row[i].floored); // up to 2.5 cm
+        check_near(sent.position.x, -back, 0.0051);
+        check_near(sent.position.y, back, 0.0051);
+    }
+}
+
+static void what_a_model_does_not_use_is_dropped(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState given = {.position = {1.0, 2.0, 3.0}, .facing = fl_facing_yaw(1.0, 0.5)};
+    FlMotion clean = fl_motion_make(FL_MODEL_STILL, &given);
+    FlMotion messy = clean;
+    messy.velocity = messy.acceleration = messy.jerk = fl_vec3(9.0, (double)NAN, -1e300);
+    messy.turn_rate = (double)INFINITY;
+    messy.curve_ns = 77;
+    messy.facing.spin = fl_vec3((double)NAN, 1.0, 2.0);
+    bool wide;
+    FlMotion a = rounded(&world, &clean, &wide);
+    FlMotion b = rounded(&world, &messy, &wide);
+    assert_true(same_motion(&a, &b) && !wide);
+}
+
+static void a_motion_whose_horizon_is_past_travels_as_still(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState given = {.time = 777, .velocity = {5.0, 0.0, 0.0}, .facing = fl_facing_none()};
+    FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &given);
+    bool wide;
+    motion.horizon_ns = 0;
+    assert_int_equal(rounded(&world, &motion, &wide).model, FL_MODEL_STILL);
+    motion.horizon_ns = FL_SEC(1);
+    assert_int_equal(rounded(&world, &motion, &wide).model, FL_MODEL_LINEAR);
+}
+
+static void a_cubic_lasts_a_whole_number_of_steps_at_least_one(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    const struct {
+        FlTime curve, told;
+        bool wide;
+    } row[] = {{1, FL_US(250), false},
+               {FL_US(374), FL_US(250), false},
+               {FL_US(375), FL_US(500), false},
+               {FL_US(250) * 65535 + FL_US(124), FL_US(250) * 65535, false},
+               {FL_US(250) * 65535 + FL_US(125), FL_US(250) * 65535 + FL_US(125), true},
+               {INT64_MAX, INT64_MAX, true}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        FlState from = {.velocity = {0.0, 0.0, 0.0}, .facing = fl_facing_none()};
+        FlState to = {.time = row[i].curve, .facing = fl_facing_none()};
+        FlMotion motion = fl_motion_cubic(&from, &to);
+        bool wide;
+        FlMotion sent = rounded(&world, &motion, &wide);
+        assert_int_equal(sent.model, FL_MODEL_CUBIC);
+        assert_true(sent.curve_ns == row[i].told);
+        assert_int_equal(wide, row[i].wide);
+    }
+    FlMotion over = {.model = FL_MODEL_CUBIC, .horizon_ns = FL_FOREVER, .facing = fl_facing_none()};
+    bool wide;
+    assert_int_equal(rounded(&world, &over, &wide).model, FL_MODEL_LINEAR); // no curve at all
+}
+
+// ---------------------------------------------------------------- sizes
+
+static int32_t bytes_of(double low, double high, double flat, double speed, int32_t capacity)
+{
+    FlWorldDef def = fl_world_def_default();
+    def.low = fl_vec3(low, low, flat == 0.0 ? low : 0.0);
+    def.high = fl_vec3(high, high, flat == 0.0 ? high : 0.0);
+    def.top_speed = speed;
+    def.entity_capacity = capacity;
+    FlWorld world = world_of(&def);
+    FlState given = {.position = {low, high, def.low.z}, .velocity = {speed, -speed, 0.0}};
+    FlUpdate update = {.entity = (uint32_t)capacity - 1,
+                       .motion = fl_motion_make(FL_MODEL_LINEAR, &given)};
+    return packed(&world, &update).size;
+}
+
+static void sizes_are_as_promised(void **state)
+{
+    (void)state;
+    assert_int_equal(bytes_of(-2000.0, 2000.0, 0.0, 40.0, 1024), 16);
+    assert_int_equal(bytes_of(-2000.0, 2000.0, 0.0, 320.0, 65536), 18);
+    assert_int_equal(bytes_of(0.0, 1000.0, 1.0, 40.0, 1024), 12);
+    assert_int_equal(bytes_of(-500.0, 500.0, 0.0, 160.0, 1024), 16); // the default world
+}
+
+static void no_update_is_longer_than_the_longest(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    def.entity_capacity = 65536;
+    def.angle_precision = 1e-5;
+    FlWorld world = world_of(&def);
+    assert_int_equal(fl_update_bytes(&world, FL_MODEL_CUBIC, FL_FACING_FREE, true),
+                     FL_UPDATE_BYTES_MAX);
+    FlRandom r = random_stream(7);
+    for (int32_t n = 0; n < CASES(20000); n++) {
+        world = random_world(&r);
+        for (int32_t form = 0; form < FORMS; form++) {
+            assert_true(fl_update_bytes(&world, model_of(form), kind_of(form), false) <=
+                        FL_UPDATE_BYTES_MAX);
+            assert_true(fl_update_bytes(&world, model_of(form), kind_of(form), true) <=
+                        FL_UPDATE_BYTES_MAX);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- narrow or wide
+
+static void any_single_value_outside_makes_it_wide(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    def.low.z = def.high.z = 0.0; // on a missing axis, anything but nothing is outside
+    FlWorld world = world_of(&def);
+    FlState plain = {.facing = fl_facing_free(fl_quat_identity(), fl_vec3(0.0, 0.0, 0.0))};
+    const struct {
+        FlModel model;
+        size_t offset;
+        double inside, outside;
+    } row[] = {
+#define AT(field) offsetof(FlMotion, field)
+        {FL_MODEL_STILL, AT(position.x), 500.004, 500.006},
+        {FL_MODEL_LINEAR, AT(position.y), -500.004, -500.006},
+        {FL_MODEL_LINEAR, AT(position.z), 0.0049, 0.0051},
+        {FL_MODEL_LINEAR, AT(velocity.x), 160.0, 160.006},
+        {FL_MODEL_QUADRATIC, AT(velocity.z), 0.0, -1.0},
+        {FL_MODEL_QUADRATIC, AT(acceleration.y), -100.0, -100.02},
+        {FL_MODEL_QUADRATIC, AT(acceleration.z), 0.009, 0.011},
+        {FL_MODEL_CIRCULAR, AT(turn_rate), 10.0, 10.0001},
+        {FL_MODEL_CUBIC, AT(acceleration.x), 0.0, 4000.0}, // ends outside
+        {FL_MODEL_STILL, AT(facing.spin.x), 10.0, 10.006},
+        {FL_MODEL_CIRCULAR, AT(facing.spin.z), -10.0, -1e9},
+#undef AT
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        FlModel model = row[i].model;
+        FlMotion motion = fl_motion_make(model == FL_MODEL_CUBIC ? FL_MODEL_LINEAR : model, &plain);
+        motion.model = model;
+        motion.curve_ns = model == FL_MODEL_CUBIC ? FL_SEC(1) : 0;
+        double *value = (double *)(void *)((char *)&motion + row[i].offset);
+        bool wide;
+        *value = row[i].inside;
+        FlMotion narrow = rounded(&world, &motion, &wide);
+        assert_false(wide);
+        *value = row[i].outside;
+        FlMotion exact = rounded(&world, &motion, &wide);
+        assert_true(wide);
+        assert_true(same_motion(&exact, &motion));
+        assert_false(same_motion(&exact, &narrow));
+    }
+}
+
+static void an_orientation_always_fits(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState far_yaw = {.facing = fl_facing_yaw(1e9, 0.0)};
+    FlQuat tiny = {0.0, 1e-9, 0.0, 0.0};
+    FlState odd = {.facing = fl_facing_free(tiny, fl_vec3(0.0, 0.0, 0.0))};
+    FlMotion a = fl_motion_make(FL_MODEL_STILL, &far_yaw);
+    FlMotion b = fl_motion_make(FL_MODEL_STILL, &odd);
+    bool wide;
+    FlMotion sent = rounded(&world, &a, &wide);
+    assert_false(wide);
+    check_near(fl_angle_wrap(sent.facing.yaw - 1e9), 0.0, 0.01);
+    sent = rounded(&world, &b, &wide);
+    assert_false(wide);
+    check_near(sent.facing.rotation.x, 1.0, 0.0);
+}
+
+// ---------------------------------------------------------------- what is refused by the encoder
+
+static void check_cannot_be_told(const FlWorld *world, const FlUpdate *update)
+{
+    uint8_t bytes[FL_UPDATE_BYTES_MAX];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    assert_false(fl_update_encode(&writer, world, update));
+    assert_false(writer.failed); // it is the motion's fault, and others may follow
+    assert_int_equal(writer.bit_count, 0);
+    FlMotion result;
+    bool wide;
+    assert_int_equal(fl_update_round(world, &update->motion, &result, &wide), FL_BAD_VALUE);
+    assert_int_equal(result.model, FL_MODEL_STILL);
+    assert_true(fl_motion_finite(&result) && !wide);
+}
+
+static void what_is_not_finite_is_never_told(void **state)
+{
+    (void)state;
+    const double none[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    FlRandom r = random_stream(8);
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    for (int32_t n = 0; n < FORMS * 3; n++) {
+        int32_t form = n % FORMS;
+        FlUpdate good = {.motion = random_motion_in(&r, &world, form)};
+        FlUpdate bad;
+        double *const place[] = {
+            &bad.motion.position.y,
+            model_of(form) != FL_MODEL_STILL ? &bad.motion.velocity.z : NULL,
+            model_of(form) == FL_MODEL_QUADRATIC ? &bad.motion.acceleration.x : NULL,
+            model_of(form) == FL_MODEL_CUBIC ? &bad.motion.acceleration.x : NULL,
+            model_of(form) == FL_MODEL_CUBIC ? &bad.motion.jerk.z : NULL,
+            model_of(form) == FL_MODEL_CIRCULAR ? &bad.motion.turn_rate : NULL,
+            kind_of(form) == FL_FACING_YAW ? &bad.motion.facing.yaw : NULL,
+            kind_of(form) == FL_FACING_YAW ? &bad.motion.facing.yaw_rate : NULL,
+            kind_of(form) == FL_FACING_FREE ? &bad.motion.facing.rotation.y : NULL,
+            kind_of(form) == FL_FACING_FREE ? &bad.motion.facing.spin.x : NULL,
+        };
+        for (size_t p = 0; p < sizeof place / sizeof place[0]; p++) {
+            if (place[p] != NULL) {
+                bad = good;
+                *place[p] = none[n / FORMS];
+                check_cannot_be_told(&world, &bad);
+                bad.motion.time += 123; // the same where it is re-based first
+                check_cannot_be_told(&world, &bad);
+            }
+        }
+    }
+}
+
+static void a_motion_that_overflows_when_rebased_is_never_told(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState given = {.time = -1, .position = {-DBL_MAX, 0.0, 0.0}, .velocity = {DBL_MAX, 0.0, 0.0}};
+    given.time = FL_US(249);
+    FlUpdate update = {.motion = fl_motion_make(FL_MODEL_LINEAR, &given)};
+    check_cannot_be_told(&world, &update);
+}
+
+static void a_time_near_the_end_of_times_is_never_told(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    const FlTime ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX,
+                           INT64_MAX - FL_SEC(16)};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        FlState given = {.time = ends[i]};
+        FlUpdate update = {.motion = fl_motion_make(FL_MODEL_STILL, &given)};
+        check_cannot_be_told(&world, &update);
+    }
+}
+
+static void an_unknown_model_facing_or_entity_is_never_told(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState given = {.facing = fl_facing_none()};
+    FlUpdate update = {.motion = fl_motion_make(FL_MODEL_STILL, &given)};
+    update.motion.model = FL_MODEL_AUTO;
+    check_cannot_be_told(&world, &update);
+    update.motion.model = FL_MODEL_STILL;
+    int kind = 3;
+    memcpy(&update.motion.facing.kind, &kind, sizeof update.motion.facing.kind);
+    check_cannot_be_told(&world, &update);
+    update.motion.facing.kind = FL_FACING_NONE;
+    update.entity = (uint32_t)def.entity_capacity;
+    uint8_t bytes[FL_UPDATE_BYTES_MAX];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    assert_false(fl_update_encode(&writer, &world, &update));
+    assert_int_equal(writer.bit_count, 0);
+}
+
+static void without_room_nothing_is_written(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(9);
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    for (int32_t form = 0; form < FORMS; form++) {
+        FlUpdate update = {.motion = random_motion_in(&r, &world, form)};
+        int32_t need = fl_update_bytes(&world, model_of(form), kind_of(form), false);
+        for (int32_t room = 0; room < need; room++) {
+            uint8_t bytes[FL_UPDATE_BYTES_MAX];
+            memset(bytes, 0x77, sizeof bytes);
+            FlWriter writer;
+            fl_writer_init(&writer, bytes, room);
+            assert_false(fl_update_encode(&writer, &world, &update));
+            assert_true(writer.failed);
+            for (size_t i = 0; i < sizeof bytes; i++) {
+                assert_int_equal(bytes[i], 0x77);
+            }
+        }
+    }
+}
+
+// ---------------------------------------------------------------- what is refused by the decoder
+
+// Whatever bytes decode must encode to the same bytes.
+static FlUpdateFault check_bytes(const FlWorld *world, const uint8_t *bytes, int32_t size,
+                                 FlTime stamp)
+{
+    FlUpdate got;
+    int32_t used;
+    FlUpdateFault fault = unpacked(world, bytes, size, stamp, &got, &used);
+    if (fault != FL_UPDATE_OK) {
+        assert_true(got.entity == 0 && got.motion.model == FL_MODEL_STILL);
+        return fault;
+    }
+    assert_true(fl_motion_finite(&got.motion));
+    Packed again = packed(world, &got);
+    assert_int_equal(again.size, used);
+    assert_memory_equal(again.bytes, bytes, (size_t)used);
+    return fault;
+}
+
+static Packed random_packed(FlRandom *r, const FlWorld *world, int32_t form, FlTime *time)
+{
+    FlUpdate update = {.life = 2,
+                       .motion = random_chance(r, 2) ? random_motion_in(r, world, form)
+                                                     : random_motion_anywhere(r, form)};
+    update.entity = (uint32_t)fl_random_below(r, (uint64_t)world->def.entity_capacity);
+    *time = update.motion.time;
+    return packed(world, &update);
+}
+
+static void every_truncation_is_noticed(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(10);
+    for (int32_t n = 0; n < CASES(5000); n++) {
+        FlWorld world = random_world(&r);
+        FlTime time;
+        Packed p = random_packed(&r, &world, n % FORMS, &time);
+        for (int32_t size = 0; size < p.size; size++) {
+            assert_int_equal(check_bytes(&world, p.bytes, size, time), FL_UPDATE_TRUNCATED);
+        }
+    }
+}
+
+static void every_flipped_bit_is_refused_or_means_something_else(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(11);
+    int32_t seen[FL_UPDATE_FAULT_COUNT] = {0};
+    for (int32_t n = 0; n < CASES(5000); n++) {
+        FlWorld world = random_world(&r);
+        FlTime time;
+        Packed p = random_packed(&r, &world, n % FORMS, &time);
+        for (int32_t bit = 0; bit < p.size * 8; bit++) {
+            p.bytes[bit / 8] = (uint8_t)(p.bytes[bit / 8] ^ 1u << (bit & 7));
+            seen[check_bytes(&world, p.bytes, p.size, time)]++;
+            p.bytes[bit / 8] = (uint8_t)(p.bytes[bit / 8] ^ 1u << (bit & 7));
+        }
+    }
+    for (int32_t i = 0; i < FL_UPDATE_FAULT_COUNT; i++) {
+        print_message("             %-12s %d\n", fl_update_fault_name((FlUpdateFault)i), seen[i]);
+        assert_true(i == FL_UPDATE_BAD_TIME || seen[i] > 0);
+    }
+}
+
+static void noise_is_refused_or_encodes_to_itself(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(12);
+    for (int32_t n = 0; n < CASES(200000); n++) {
+        FlWorld world = random_world(&r);
+        uint8_t bytes[FL_UPDATE_BYTES_MAX];
+        for (int32_t i = 0; i < FL_UPDATE_BYTES_MAX; i++) {
+            bytes[i] = (uint8_t)fl_random_next(&r);
+        }
+        (void)check_bytes(&world, bytes, FL_UPDATE_BYTES_MAX, (FlTime)fl_random_next(&r));
+    }
+}
+
+// A world whose fields all leave values over: 1000 entities of 1024, and so on.
+static FlWorld spare_world(void)
+{
+    FlWorldDef def = fl_world_def_default();
+    def.entity_capacity = 1000;
+    return world_of(&def);
+}
+
+// The given bits in order, as bytes.
+static Packed bits_as(const uint64_t (*field)[2], int32_t count)
+{
+    Packed p = {0};
+    FlWriter writer;
+    fl_writer_init(&writer, p.bytes, FL_UPDATE_BYTES_MAX);
+    for (int32_t i = 0; i < count; i++) {
+        fl_writer_put(&writer, field[i][0], (int32_t)field[i][1]);
+    }
+    assert_false(writer.failed);
+    p.size = fl_writer_size(&writer);
+    return p;
+}
+
+static void check_fault(const uint64_t (*field)[2], int32_t count, FlUpdateFault want)
+{
+    FlWorld world = spare_world();
+    Packed p = bits_as(field, count);
+    FlUpdateFault got = check_bytes(&world, p.bytes, p.size, 0);
+    if (got != want) {
+        print_error("%s instead of %s\n", fl_update_fault_name(got), fl_update_fault_name(want));
+        fail();
+    }
+}
+#define CHECK_FAULT(want, ...)                                                                     \
+    do {                                                                                           \
+        const uint64_t field[][2] = {__VA_ARGS__};                                                 \
+        check_fault(field, (int32_t)(sizeof field / sizeof field[0]), want);                       \
+    } while (0)
+
+#define HEAD                                                                                       \
+    {5, 10}, {1, 2},                                                                               \
+    {                                                                                              \
+        0, 16                                                                                      \
+    }
+#define MIDDLE                                                                                     \
+    {50000, 17}, {50000, 17},                                                                      \
+    {                                                                                              \
+        50000, 17                                                                                  \
+    }
+
+static void each_reason_to_refuse_has_its_name(void **state)
+{
+    (void)state;
+    // A good one of each sort first, so that each of the others has one thing wrong.
+    CHECK_FAULT(FL_UPDATE_OK, {0, 4}, HEAD, MIDDLE);
+    CHECK_FAULT(FL_UPDATE_OK, {0, 4}, {999, 10}, {3, 2}, {0, 16}, {100000, 17}, {0, 17}, {0, 17});
+    CHECK_FAULT(FL_UPDATE_BAD_ENTITY, {0, 4}, {1000, 10}, {1, 2}, {0, 16}, MIDDLE);
+    CHECK_FAULT(FL_UPDATE_BAD_FORM, {15, 4}, {15, 4}, HEAD, MIDDLE, {0, 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {0, 4}, HEAD, {100001, 17}, {0, 17}, {0, 17});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {0, 4}, HEAD, {0, 17}, {0, 17}, {131071, 17});
+    CHECK_FAULT(FL_UPDATE_BAD_PADDING, {0, 4}, HEAD, MIDDLE, {1, 1});
+    CHECK_FAULT(FL_UPDATE_TRUNCATED, {0, 4}, HEAD);
+    CHECK_FAULT(FL_UPDATE_TRUNCATED, {15, 4}, {0, 4});
+    // Velocity 32000 of 32000, and one more.
+    CHECK_FAULT(FL_UPDATE_OK, {3, 4}, HEAD, MIDDLE, {32000, 15}, {0, 15}, {16000, 15});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {3, 4}, HEAD, MIDDLE, {32001, 15}, {0, 15}, {16000, 15});
+    // Yaw rates end at 2000.
+    CHECK_FAULT(FL_UPDATE_OK, {1, 4}, HEAD, MIDDLE, {1023, 10}, {2000, 11});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {1, 4}, HEAD, MIDDLE, {1023, 10}, {2001, 11});
+}
+
+#define SPIN                                                                                       \
+    {1000, 11}, {1000, 11},                                                                        \
+    {                                                                                              \
+        1000, 11                                                                                   \
+    }
+
+static void a_rotation_that_nobody_packs_is_refused(void **state)
+{
+    (void)state;
+    // 9 bits a part: zero is 255, K = 362, and 2 * 255^2 < 362^2 < 2 * 256^2.
+    CHECK_FAULT(FL_UPDATE_OK, {2, 4}, HEAD, MIDDLE, {0, 2}, {255, 9}, {255, 9}, {255, 9}, SPIN);
+    CHECK_FAULT(FL_UPDATE_OK, {2, 4}, HEAD, MIDDLE, {0, 2}, {510, 9}, {255, 9}, {255, 9}, SPIN);
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {2, 4}, HEAD, MIDDLE, {0, 2}, {511, 9}, {255, 9}, {255, 9},
+                SPIN);
+    // Four equal components of 181/362: the first counts as the largest.
+    CHECK_FAULT(FL_UPDATE_OK, {2, 4}, HEAD, MIDDLE, {0, 2}, {436, 9}, {436, 9}, {436, 9}, SPIN);
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {2, 4}, HEAD, MIDDLE, {1, 2}, {436, 9}, {436, 9}, {436, 9},
+                SPIN);
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {2, 4}, HEAD, MIDDLE, {0, 2}, {437, 9}, {436, 9}, {436, 9},
+                SPIN);
+}
+
+static void wide_values_are_finite_not_minus_zero_and_needed(void **state)
+{
+    (void)state;
+    uint64_t far_off_bits = bits_of(1e6);
+    uint64_t one = bits_of(1.0);
+    CHECK_FAULT(FL_UPDATE_OK, {15, 4}, {0, 4}, HEAD, {far_off_bits, 64}, {one, 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_WIDE, {15, 4}, {0, 4}, HEAD, {one, 64}, {one, 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {0, 4}, HEAD, {far_off_bits, 64}, {one, 64},
+                {bits_of(-0.0), 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {0, 4}, HEAD, {far_off_bits, 64},
+                {bits_of((double)NAN), 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {0, 4}, HEAD, {far_off_bits, 64},
+                {bits_of(-(double)INFINITY), 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_PADDING, {15, 4}, {0, 4}, HEAD, {far_off_bits, 64}, {one, 64},
+                {0, 64}, {1, 1});
+    CHECK_FAULT(FL_UPDATE_BAD_ENTITY, {15, 4}, {0, 4}, {1000, 10}, {1, 2}, {0, 16},
+                {far_off_bits, 64}, {one, 64}, {0, 64});
+}
+
+#define STILL_ENDS                                                                                 \
+    {16000, 15}, {16000, 15},                                                                      \
+    {                                                                                              \
+        16000, 15                                                                                  \
+    }
+#define ZERO3                                                                                      \
+    {0, 64}, {0, 64},                                                                              \
+    {                                                                                              \
+        0, 64                                                                                      \
+    }
+
+static void a_cubic_lasts_longer_than_nothing(void **state)
+{
+    (void)state;
+    CHECK_FAULT(FL_UPDATE_OK, {12, 4}, HEAD, MIDDLE, STILL_ENDS, MIDDLE, STILL_ENDS, {1, 16});
+    CHECK_FAULT(FL_UPDATE_OK, {12, 4}, HEAD, MIDDLE, STILL_ENDS, MIDDLE, STILL_ENDS, {65535, 16});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {12, 4}, HEAD, MIDDLE, STILL_ENDS, MIDDLE, STILL_ENDS,
+                {0, 16});
+    uint64_t far_off_bits = bits_of(1e6);
+    uint64_t half = (uint64_t)1 << 63;
+    CHECK_FAULT(FL_UPDATE_OK, {15, 4}, {12, 4}, HEAD, {far_off_bits, 64}, {0, 64}, {0, 64}, ZERO3,
+                ZERO3, ZERO3, {half - 1, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {12, 4}, HEAD, {far_off_bits, 64}, {0, 64}, {0, 64},
+                ZERO3, ZERO3, ZERO3, {half, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {12, 4}, HEAD, {far_off_bits, 64}, {0, 64}, {0, 64},
+                ZERO3, ZERO3, ZERO3, {0, 64});
+    CHECK_FAULT(FL_UPDATE_OK, {15, 4}, {12, 4}, HEAD, ZERO3, ZERO3, ZERO3, ZERO3,
+                {250000 * UINT64_C(65535) + 125000, 64});
+    CHECK_FAULT(FL_UPDATE_BAD_WIDE, {15, 4}, {12, 4}, HEAD, ZERO3, ZERO3, ZERO3, ZERO3,
+                {250000 * UINT64_C(65535) + 124999, 64});
+}
+
+static void every_fault_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(fl_update_fault_name(FL_UPDATE_OK), "OK");
+    assert_string_equal(fl_update_fault_name(FL_UPDATE_BAD_PADDING), "BAD_PADDING");
+    assert_string_equal(fl_update_fault_name(FL_UPDATE_FAULT_COUNT), "UNKNOWN");
+}
+
+// ---------------------------------------------------------------- time
+
+static void a_time_is_found_again_within_its_window_only(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlRandom r = random_stream(13);
+    const FlTime step = FL_UPDATE_STEP_NS;
+    for (int32_t n = 0; n < CASES(20000); n++) {
+        FlTime stamp = random_time(&r, -FL_SEC(100000), FL_SEC(100000));
+        FlTime base = (stamp / step - (stamp % step < 0)) * step;
+        const FlTime offset[] = {0,
+                                 -step,
+                                 FL_SEC(1),
+                                 FL_SEC(1) + step,
+                                 FL_MS(-15384),
+                                 FL_MS(-15384) + step,
+                                 random_time(&r, -80000, 80000) * step};
+        for (size_t i = 0; i < sizeof offset / sizeof offset[0]; i++) {
+            FlState given = {.time = base + offset[i]};
+            FlUpdate update = {.motion = fl_motion_make(FL_MODEL_STILL, &given)};
+            Packed p = packed(&world, &update);
+            FlUpdate got;
+            int32_t used;
+            assert_int_equal(unpacked(&world, p.bytes, p.size, stamp, &got, &used), FL_UPDATE_OK);
+            bool inside = offset[i] <= FL_SEC(1) && offset[i] > FL_MS(-15384);
+            assert_int_equal(fl_update_time_fits(given.time, stamp), inside);
+            assert_int_equal(got.motion.time == given.time, inside);
+            assert_true((got.motion.time - given.time) % (65536 * step) == 0);
+        }
+    }
+}
+
+static void a_stamp_at_the_end_of_times_is_refused_not_overflown(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlState given = {.time = 0};
+    FlUpdate update = {.motion = fl_motion_make(FL_MODEL_STILL, &given)};
+    Packed p = packed(&world, &update);
+    const FlTime ends[] = {INT64_MIN, INT64_MIN + FL_SEC(1), INT64_MAX, INT64_MAX - FL_SEC(1)};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        FlUpdate got;
+        int32_t used;
+        assert_int_equal(unpacked(&world, p.bytes, p.size, ends[i], &got, &used),
+                         FL_UPDATE_BAD_TIME);
+        (void)fl_update_time_fits(INT64_MIN, ends[i]);
+        (void)fl_update_time_fits(INT64_MAX, ends[i]);
+    }
+}
+
+// ---------------------------------------------------------------- together
+
+static void updates_share_a_packet_until_one_is_bad(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(14);
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    uint8_t bytes[1200];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    FlMotion sent[FORMS];
+    for (int32_t form = 0; form < FORMS; form++) {
+        FlMotion motion = random_motion_in(&r, &world, form);
+        motion.time = FL_SEC(5);
+        bool wide;
+        sent[form] = rounded(&world, &motion, &wide);
+        FlUpdate update = {.entity = (uint32_t)form, .motion = sent[form]};
+        assert_true(fl_update_encode(&writer, &world, &update));
+    }
+    fl_writer_put(&writer, 255, 8); // wide, and no form
+    fl_writer_put(&writer, 0, 64);
+    FlReader reader;
+    fl_reader_init(&reader, bytes, fl_writer_size(&writer));
+    FlUpdate got;
+    for (int32_t form = 0; form < FORMS; form++) {
+        assert_int_equal(fl_update_decode(&reader, &world, FL_SEC(6), &got), FL_UPDATE_OK);
+        assert_int_equal(got.entity, form);
+        assert_true(same_motion(&got.motion, &sent[form]));
+    }
+    assert_int_equal(fl_update_decode(&reader, &world, FL_SEC(6), &got), FL_UPDATE_BAD_FORM);
+    assert_int_equal(fl_update_decode(&reader, &world, FL_SEC(6), &got), FL_UPDATE_TRUNCATED);
+}
+
+static void all_compilers_write_the_same_bytes(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(15);
+    Hash hash = hash_start();
+    for (int32_t n = 0; n < 3000; n++) {
+        FlWorldDef def = fl_world_def_default();
+        def.precision = 1e-4 * (double)(1 + n % 300);
+        def.angle_precision = 1e-4 * (double)(1 + n % 77);
+        def.entity_capacity = 1 + n * 7;
+        def.low.z = n % 3 == 0 ? def.high.z : def.low.z;
+        FlWorld world = world_of(&def);
+        FlUpdate update = {.motion = random_motion_in(&r, &world, n % FORMS)};
+        update.motion.time += n;
+        Packed p = packed(&world, &update);
+        for (int32_t i = 0; i < p.size; i++) {
+            hash_bits(&hash, p.bytes[i]);
+        }
+        hash_bits(&hash, world.protocol_id);
+    }
+    check_hash(hash, UINT64_C(0x68be26adb5daf1c7));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rebasing_keeps_the_trajectory_of_every_form),
+        cmocka_unit_test(rebasing_to_its_own_time_changes_nothing),
+        cmocka_unit_test(rebasing_past_an_end_leaves_what_holds_there),
+        cmocka_unit_test(what_lies_in_the_world_travels_narrow_and_exactly_as_rounded),
+        cmocka_unit_test(what_lies_outside_travels_wide_and_exactly),
+        cmocka_unit_test(owner_and_receiver_predict_the_same_bits),
+        cmocka_unit_test(each_field_is_off_by_half_its_step_at_most),
+        cmocka_unit_test(the_time_is_floored_and_the_motion_goes_back_with_it),
+        cmocka_unit_test(what_a_model_does_not_use_is_dropped),
+        cmocka_unit_test(a_motion_whose_horizon_is_past_travels_as_still),
+        cmocka_unit_test(a_cubic_lasts_a_whole_number_of_steps_at_least_one),
+        cmocka_unit_test(sizes_are_as_promised),
+        cmocka_unit_test(no_update_is_longer_than_the_longest),
+        cmocka_unit_test(any_single_value_outside_makes_it_wide),
+        cmocka_unit_test(an_orientation_always_fits),
+        cmocka_unit_test(what_is_not_finite_is_never_told),
+        cmocka_unit_test(a_motion_that_overflows_when_rebased_is_never_told),
+        cmocka_unit_test(a_time_near_the_end_of_times_is_never_told),
+        cmocka_unit_test(an_unknown_model_facing_or_entity_is_never_told),
+        cmocka_unit_test(without_room_nothing_is_written),
+        cmocka_unit_test(every_truncation_is_noticed),
+        cmocka_unit_test(every_flipped_bit_is_refused_or_means_something_else),
+        cmocka_unit_test(noise_is_refused_or_encodes_to_itself),
+        cmocka_unit_test(each_reason_to_refuse_has_its_name),
+        cmocka_unit_test(a_rotation_that_nobody_packs_is_refused),
+        cmocka_unit_test(wide_values_are_finite_not_minus_zero_and_needed),
+        cmocka_unit_test(a_cubic_lasts_longer_than_nothing),
+        cmocka_unit_test(every_fault_has_a_name),
+        cmocka_unit_test(a_time_is_found_again_within_its_window_only),
+        cmocka_unit_test(a_stamp_at_the_end_of_times_is_refused_not_overflown),
+        cmocka_unit_test(updates_share_a_packet_until_one_is_bad),
+        cmocka_unit_test(all_compilers_write_the_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
