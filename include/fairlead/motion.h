@@ -153,7 +153,7 @@ FL_API void fl_motion_positions(FlModel model, int32_t count, const FlMotionArra
 /// (still and linear): closed form, relative error below 1e-9 whatever the scales, touching and
 /// parallel paths included. Other pairs: below 1e-6, as long as the distance itself is not lost in
 /// rounding (1e-15 of the coordinates) and the two turn by no more than 32768 rad in all; beyond
-/// that the turns are sampled, to about one per cent. An empty or reversed interval gives 0;
+/// that the turns are sampled, to about 1e-3. An empty or reversed interval gives 0;
 /// motions that are not finite give NaN.
 FL_API double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to);
 

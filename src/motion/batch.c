@@ -82,6 +82,9 @@ static void circular_positions_far(int32_t count, const FlMotionArrays *m, doubl
 void fl_motion_positions(FlModel model, int32_t count, const FlMotionArrays *motions, FlTime time,
                          double *x, double *y, double *z)
 {
+    if (count <= 0) {
+        return; // the arrays may be NULL then
+    }
     double now_ns = (double)fl_span(time, motions->epoch);
     switch (model) {
     case FL_MODEL_STILL:

@@ -272,14 +272,32 @@ static double magnitude(const Relative *r, double seconds)
                                                                seconds * fl_vec3_length(r->jerk)));
 }
 
-// Where panel i starts. Panels that are to follow the turns are equal; panels that only sample them
-// must not fall in step with them, so their ends are shifted, each by another share of a panel.
-static double panel_start(int32_t i, int32_t panels, bool followed, double step)
+static double larger(double a, double b)
 {
-    double golden = 0.6180339887498949 * i;
-    bool inner = i > 0 && i < panels;
-    double shift = inner && !followed ? 0.96 * (golden - floor(golden)) - 0.48 : 0.0;
-    return (i + shift) * step;
+    return a > b ? a : b;
+}
+
+// Too many turns to follow. Of each of 1024 parts of the interval one whole turn is measured, every
+// time at another place of it (by the golden ratio, so that places never fall in step with turns).
+#define TURNS_MEASURED 1024
+#define PANELS_PER_TURN 4
+
+static double sampled_integral(Quadrature *q, double seconds)
+{
+    const Relative *r = q->relative;
+    double fastest = larger(fabs(r->turn_common), larger(fabs(r->turn_a), fabs(r->turn_b)));
+    double turn = 2.0 * FL_PI / fastest;
+    double part = seconds / TURNS_MEASURED; // more than a turn: see PANELS_AT_MOST
+    double step = turn / PANELS_PER_TURN;
+    double sum = 0.0;
+    for (int32_t i = 0; i < TURNS_MEASURED; i++) {
+        double golden = i * 0.6180339887498949;
+        double start = i * part + (part - turn) * (golden - floor(golden));
+        for (int32_t k = 0; k < PANELS_PER_TURN; k++) {
+            sum += panel_measure(q, start + k * step, start + (k + 1) * step).value;
+        }
+    }
+    return sum * (part / turn);
 }
 
 double fl__curved_integral(const FlStretch *a, const FlStretch *b, double seconds)
@@ -290,23 +308,20 @@ double fl__curved_integral(const FlStretch *a, const FlStretch *b, double second
     }
     double turn = fabs(relative.turn_common) + fabs(relative.turn_a) + fabs(relative.turn_b);
     double wanted = ceil(turn * seconds / RADIANS_PER_PANEL);
-    int32_t panels = wanted < 1.0 ? 1 : wanted < PANELS_AT_MOST ? (int32_t)wanted : PANELS_AT_MOST;
-    bool followed = panels < PANELS_AT_MOST;
     Quadrature q = {
         .relative = &relative,
         .noise_per_s = ROUNDING * magnitude(&relative, seconds),
-        .panels_left = panels * (followed ? 2 + REFINED_PER_PANEL : 2),
     };
+    if (!(wanted < PANELS_AT_MOST)) {
+        return sampled_integral(&q, seconds);
+    }
+    int32_t panels = wanted < 1.0 ? 1 : (int32_t)wanted;
+    q.panels_left = panels * (2 + REFINED_PER_PANEL);
     double step = seconds / panels;
-    Panel first = panel_measure(&q, 0.0, panel_start(1, panels, followed, step));
+    Panel first = panel_measure(&q, 0.0, step);
     double rough = first.value;
     for (int32_t i = 1; i < panels; i++) {
-        rough += panel_measure(&q, panel_start(i, panels, followed, step),
-                               panel_start(i + 1, panels, followed, step))
-                     .value;
-    }
-    if (!followed) {
-        return rough;
+        rough += panel_measure(&q, i * step, (i + 1) * step).value;
     }
     q.allowed = TOLERANCE * rough;
     double sum = panel_refine(&q, first);

@@ -18,7 +18,7 @@
 // h^2/(q0 - s0). Divided by d, this is the mean distance over the interval. No term is negative, so
 // no digit is lost; there is no branch on the data, so loops vectorise, and only + - * / sqrt, so
 // every build gives the same bits. Checked against quadrature in quadruple precision:
-// tests/unit/test_integral.c.
+// tests/unit/test_motion_integral_straight.c.
 #include "private.h"
 
 static inline double larger(double a, double b)

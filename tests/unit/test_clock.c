@@ -106,7 +106,7 @@ static void conversions_there_and_back_lose_2_ns(void **state)
         FlClock clock = new_clock();
         world_play(&world, &clock, 0, fl_random_between(&r, 1.0, 30.0));
         for (int32_t k = 0; k < 20; k++) {
-            FlTime local = random_time(&r, 0, FL_SEC(60));
+            FlTime local = random_time(&r, -FL_SEC(86400), FL_SEC(86400));
             FlTime remote = fl_clock_remote_at(&clock, local);
             FlTime back = fl_clock_local_at(&clock, remote);
             assert_true(back - local <= 2 && local - back <= 2);

@@ -120,12 +120,16 @@ static void refused_states_change_nothing(void **state)
             fl_exporter_commit(&exporter, &motion);
         }
     }
+    // A last frame just as predicted: taken, and newer than what was said.
+    FlState calm = at(FL_MS(990), 0.0, 1.0);
+    calm.position = fl_motion_position(&exporter.exported, calm.time);
+    assert_int_equal(fl_exporter_feed(&exporter, &calm, &motion), FL_TRIGGER_NONE);
     memcpy(&before, &exporter, sizeof before);
     FlState bad[6];
     for (int32_t i = 0; i < 6; i++) {
         bad[i] = at(FL_SEC(2), 100.0, 0.0);
     }
-    bad[0].time = FL_MS(980) - 1; // the newest was at 980 ms
+    bad[0].time = FL_MS(990) - 1;
     bad[1].position.z = (double)NAN;
     bad[2].velocity.x = (double)INFINITY;
     bad[3].acceleration.y = -(double)INFINITY;
@@ -137,7 +141,7 @@ static void refused_states_change_nothing(void **state)
         assert_memory_equal(&exporter, &before, sizeof exporter);
         assert_true(last.time == before.exported.time);
     }
-    FlState good = at(FL_MS(980), 100.0, 0.0); // the same time again is no step back
+    FlState good = at(FL_MS(990), 100.0, 0.0); // the same time again is no step back
     assert_int_equal(fl_exporter_feed(&exporter, &good, &motion), FL_TRIGGER_DISTANCE);
 }
 

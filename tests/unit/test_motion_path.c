@@ -121,6 +121,9 @@ static void one_step(FlPath *path, List *list, FlRandom *r, FlTime *newest)
     }
     case 3: {
         FlTime time = random_time(r, *newest - FL_SEC(5), *newest + FL_SEC(1));
+        if (list->count > 0 && random_chance(r, 2)) { // exactly at a start
+            time = list->piece[fl_random_below(r, (uint64_t)list->count)].from;
+        }
         fl_path_trim(path, time);
         list_trim(list, time);
         return;

@@ -436,6 +436,45 @@ static void a_motion_whose_horizon_is_past_travels_as_still(void **state)
     assert_int_equal(rounded(&world, &motion, &wide).model, FL_MODEL_LINEAR);
 }
 
+static void a_horizon_that_is_not_past_does_not_matter(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(16);
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    for (int32_t n = 0; n < CASES(3000); n++) {
+        FlMotion motion = random_motion_in(&r, &world, n % FORMS);
+        bool wide;
+        FlMotion for_ever = rounded(&world, &motion, &wide);
+        motion.horizon_ns = random_span(&r, 0.0, 9.0); // within a cubic's curve, too
+        FlMotion sent = rounded(&world, &motion, &wide);
+        assert_true(same_motion(&sent, &for_ever));
+    }
+}
+
+static void minus_zero_travels_as_zero(void **state)
+{
+    (void)state;
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world = world_of(&def);
+    FlRandom r = random_stream(17);
+    for (int32_t form = 0; form < FORMS; form++) {
+        FlVec3 none = fl_vec3(-0.0, -0.0, -0.0);
+        FlMotion motion = random_motion_in(&r, &world, form);
+        motion.position = fl_vec3(1e9, -0.0, -0.0); // wide, so that it would not be rounded away
+        motion.velocity = motion.acceleration = motion.jerk = motion.facing.spin = none;
+        motion.turn_rate = motion.facing.yaw_rate = -0.0;
+        bool wide;
+        check_round_trip(&r, &world, &motion, &wide);
+        assert_true(wide);
+        FlMotion sent = rounded(&world, &motion, &wide);
+        check_same(sent.position.z, 0.0);
+        check_same(sent.velocity.x, 0.0);
+        check_same(sent.turn_rate, 0.0);
+        check_same(sent.facing.yaw_rate, 0.0);
+    }
+}
+
 static void a_cubic_lasts_a_whole_number_of_steps_at_least_one(void **state)
 {
     (void)state;
@@ -1051,6 +1090,8 @@ int main(void)
         cmocka_unit_test(the_time_is_floored_and_the_motion_goes_back_with_it),
         cmocka_unit_test(what_a_model_does_not_use_is_dropped),
         cmocka_unit_test(a_motion_whose_horizon_is_past_travels_as_still),
+        cmocka_unit_test(a_horizon_that_is_not_past_does_not_matter),
+        cmocka_unit_test(minus_zero_travels_as_zero),
         cmocka_unit_test(a_cubic_lasts_a_whole_number_of_steps_at_least_one),
         cmocka_unit_test(sizes_are_as_promised),
         cmocka_unit_test(no_update_is_longer_than_the_longest),

@@ -268,7 +268,7 @@ static void every_event_in_every_state_does_what_the_table_says(void **state)
     assert_int_equal(used, 2 * row_count); // no row says something about nothing
 }
 
-// The table in spec/WIRE.md, section 6.4, has the same rows: | from | event | next | last |
+// The table in spec/WIRE.md, section 9.4, has the same rows: | from | event | next | last |
 static void the_specification_has_the_same_table(void **state)
 {
     (void)state;
