@@ -161,8 +161,8 @@ typedef struct FlClockReading {
     bool known;
     FlTime remote; ///< The peer's clock.
     /// |remote - truth| never exceeds this, unless a clock was set just now. At most half the
-    /// smallest round trip + drift limit x its age + 1 ms. Silence, and age beyond a minute, count
-    /// twice.
+    /// smallest round trip + drift limit x its age + 1 ms; silence beyond 2 s and age beyond 60 s
+    /// count twice.
     FlTime bound_ns;
     FlTime deviation_ns; ///< 99.9 % of errors stay below this if both directions are delayed alike.
     double drift_ppm;    ///< The peer's clock gains this much on ours.

@@ -472,7 +472,7 @@ FL_API void fl_seal_introduce(const FlSealRandom *random, FlSealIntroduction *on
 
 #define FL_SEAL_INTRODUCTION_BYTES 251 ///< At most.
 
-/// spec/WIRE.md section 6.6. The writer fails if a field is outside its range.
+/// spec/WIRE.md section 9.6. The writer fails if a field is outside its range.
 FL_API void fl_seal_introduction_write(FlWriter *writer, const FlSealIntroduction *introduction);
 FL_API FL_NODISCARD bool fl_seal_introduction_read(FlReader *reader,
                                                    FlSealIntroduction *introduction);

@@ -10,6 +10,9 @@
 // while a packet is under way, or a report waits to be sent.
 #define BOUND_SPARE_S 0.0005
 
+// Nothing heard for longer than packets are apart, or under way.
+#define SILENCE_S 2.0
+
 // A smallest round trip of which none came near for so long is of a route that is gone.
 #define TRIP_STALE_S 60.0
 
@@ -30,7 +33,7 @@ bool fl_clock_known(const FlClock *clock)
 /// the bound may grow by the drift limit once more.
 static double drift_room(const FlClock *clock, double at_s)
 {
-    double silence = fl__max(0.0, at_s - clock->bound_at_s);
+    double silence = fl__max(0.0, at_s - clock->bound_at_s - SILENCE_S);
     double stale = fabs(at_s - (double)clock->trip_at_s) - TRIP_STALE_S;
     return (double)clock->drift_limit * fl__max(silence, stale);
 }

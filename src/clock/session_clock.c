@@ -127,7 +127,7 @@ static bool ready(FlSessionClock *clock, const FlClock *reference, const FlClock
     return reading->deviation_ns <= READY_DEVIATION_NS ||
            (reference->sample_count[FL_CLOCK_IN] >= READY_SAMPLES &&
             reference->sample_count[FL_CLOCK_OUT] >= READY_SAMPLES) ||
-           now - clock->waiting_since >= READY_WAIT_NS;
+           fl_span(now, clock->waiting_since) >= READY_WAIT_NS;
 }
 
 static double slew(FlTime behind, double drift)
@@ -136,7 +136,16 @@ static double slew(FlTime behind, double drift)
     return fl__max(-FL_SESSION_CLOCK_SLEW_LIMIT, fl__min(FL_SESSION_CLOCK_SLEW_LIMIT, rate));
 }
 
-static void follow_reference(FlSessionClock *clock, const FlClock *reference, FlTime now)
+/// As near as the reference is known. Once synchronised it takes twice that to be so no longer: the
+/// estimate jumps a little with every fit, and session time does not follow every jump.
+static FlTime tolerance(const FlClockReading *reading, bool was_synchronised)
+{
+    FlTime near = fl_time_add(reading->deviation_ns, FL_MS(1));
+    return was_synchronised ? fl_time_add(near, near) : near;
+}
+
+static void follow_reference(FlSessionClock *clock, const FlClock *reference, FlTime now,
+                             bool was_synchronised)
 {
     FlClockReading reading = fl_clock_read(reference, now);
     bool good = ready(clock, reference, &reading, now);
@@ -154,11 +163,11 @@ static void follow_reference(FlSessionClock *clock, const FlClock *reference, Fl
     }
     FlTime behind = fl_span(target, clock->session);
     FlTime apart = behind < 0 ? fl_span(0, behind) : behind;
-    FlTime tolerance = reading.deviation_ns > FL_MS(1) ? reading.deviation_ns : FL_MS(1);
     clock->rate = slew(behind, reading.drift_ppm * 1e-6);
     clock->error_ns = fl_time_add(apart, reading.deviation_ns);
-    clock->synchronised =
-        clock->started && good && apart <= tolerance && fl_span(now, reference->now) <= SILENCE_NS;
+    bool near = apart <= tolerance(&reading, was_synchronised);
+    bool audible = fl_span(now, reference->now) <= SILENCE_NS;
+    clock->synchronised = clock->started && good && near && audible;
 }
 
 void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, FlTime now)
@@ -171,6 +180,7 @@ void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, Fl
         clock->leap_allowed = false;
         return;
     }
+    bool was_synchronised = clock->synchronised;
     clock->synchronised = false;
     clock->error_ns = FL_FOREVER;
     if (clock->role == ROLE_NONE || reference == NULL || !fl_clock_known(reference)) {
@@ -178,7 +188,7 @@ void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, Fl
     }
     note_acquisition(clock, reference);
     if (trusted(clock, reference)) {
-        follow_reference(clock, reference, now);
+        follow_reference(clock, reference, now, was_synchronised);
     }
 }
 

@@ -121,11 +121,6 @@ static void advance_newest(Arrivals *a, int64_t sequence)
     a->newest = sequence;
 }
 
-void fl__arrivals_press(Arrivals *a, FlTime due)
-{
-    a->ack_due = due < a->ack_due ? due : a->ack_due;
-}
-
 #define PROMPT_COUNT 16 // this many reports do not wait for the ack delay
 
 void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report)
@@ -142,7 +137,8 @@ void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report)
     if (report->owed) {
         a->fresh_count++;
         bool prompt = a->fresh_count >= PROMPT_COUNT;
-        fl__arrivals_press(a, report->arrived + (prompt ? 0 : def->ack_delay_ns));
+        FlTime due = report->arrived + (prompt ? 0 : def->ack_delay_ns);
+        a->ack_due = due < a->ack_due ? due : a->ack_due;
     }
 }
 
@@ -311,6 +307,7 @@ bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns,
         return false;
     }
     bool refusals = false;
+    bool full = fl__arrivals_full(a);
     carried->first = serials[0];
     for (int32_t i = 0; i < count; i++) {
         carried->first = serials[i] < carried->first ? serials[i] : carried->first;
@@ -324,7 +321,8 @@ bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns,
         }
         fl_writer_put(w, report->refused ? 1 : 0, refusals ? 1 : 0);
         carried->mask |= (uint64_t)1 << (serials[i] - carried->first);
-        carried->repeats = carried->repeats || (report->carried_at != NEVER && report->insist);
+        bool repeats = report->carried_at != NEVER && (report->insist || full);
+        carried->repeats = carried->repeats || repeats;
     }
     return true;
 }
@@ -354,11 +352,13 @@ void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
 FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
 {
     FlTime due = a->ack_due;
+    bool full = fl__arrivals_full(a); // then nothing can be taken until some are confirmed
     for (int64_t s = a->first_serial; s < a->next_serial; s++) {
         const Report *report = report_at(a, s);
-        if (report->insist && !report->confirmed && report->carried_at != NEVER) {
+        if ((report->insist || full) && !report->confirmed && report->carried_at != NEVER) {
             FlTime wait = (repeat_ns + SLOW_TRAFFIC_NS) * (report->tries < 8 ? report->tries : 8);
-            FlTime again = fl_time_add(report->carried_at, wait < patience_ns ? wait : patience_ns);
+            wait = full ? repeat_ns : (wait < patience_ns ? wait : patience_ns);
+            FlTime again = fl_time_add(report->carried_at, wait);
             due = again < due ? again : due;
         }
     }

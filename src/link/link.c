@@ -501,9 +501,6 @@ FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence, cons
         drop = fl__arrivals_full(&link->arrivals) ? FL_LINK_DROP_CROWDED : FL_LINK_DROP_NONE;
     }
     link->drops[drop]++;
-    if (drop == FL_LINK_DROP_CROWDED && in.answer) {
-        fl__arrivals_press(&link->arrivals, arrived + link->def.ack_delay_ns);
-    }
     if (drop != FL_LINK_DROP_NONE) {
         return drop;
     }
@@ -627,14 +624,18 @@ FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writ
     return FL_OK;
 }
 
-// When to say something for its own sake. What was not answered is said again sooner: where half of
-// all packets are lost, one answer in a while would not keep a link from timing out.
+// When to say something for its own sake. What was not answered is said again sooner, and in
+// earnest when half the time-out is over: where half of all packets are lost, one question in a
+// while would not keep a link alive.
 static FlTime keep_alive_due(const FlLink *link)
 {
     FlTime wait = link->def.keep_alive_ns;
     if (wait != FL_FOREVER && link->heard_at < link->out->said_at) {
-        FlTime impatient = answer_timeout(link) / 2 * 3; // answers may come late, too
-        wait = impatient < wait ? impatient : wait;
+        FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
+        FlTime urgent = link->def.timeout_ns / 40;
+        bool late = fl_span(link->now, link->heard_at) > link->def.timeout_ns / 2;
+        again = late && urgent < again ? urgent : again;
+        wait = again < wait ? again : wait;
     }
     return fl_time_add(link->out->said_at, wait);
 }

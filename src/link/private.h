@@ -69,9 +69,6 @@ FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence);
 /// No room for another report until the peer confirms some.
 bool fl__arrivals_full(const Arrivals *a);
 
-/// A packet that wants an answer must go by `due`.
-void fl__arrivals_press(Arrivals *a, FlTime due);
-
 /// Takes note of a packet: `report` says what is to be told about it.
 void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report);
 
@@ -213,9 +210,11 @@ typedef struct Sent {
     bool undecided;
 } Sent;
 
+#define TRIP_CLASSES 128
+
 typedef struct RoundTrips {
     FlTime min_ns, average_ns, deviation_ns;
-    uint16_t histogram[32];
+    uint16_t histogram[TRIP_CLASSES];
     uint16_t total;
     bool known;
 } RoundTrips;

@@ -14,20 +14,27 @@
 
 // ---------------------------------------------------------------- round trips
 
-// A histogram over 32 classes, each 1.35 times the one before, from 1 ms to 11 s; halved when full,
-// so it forgets.
-#define CLASS_FACTOR 1.35
+// A histogram that forgets: halved when full. Its classes are 0.125 ms wide up to 1 ms, then eight
+// to an octave up to 32 s, so that a percentile is off by a few percent at most.
+#define CLASS_UNIT_NS FL_US(125)
 #define FORGET_AT 1024
 
 static int32_t class_of(FlTime trip)
 {
-    double edge = 1e6;
-    int32_t i = 0;
-    while (i < 31 && (double)trip > edge) {
-        edge *= CLASS_FACTOR;
-        i++;
+    int64_t units = trip / CLASS_UNIT_NS;
+    int32_t octave = 0;
+    for (; units >= 16; units /= 2) {
+        octave++;
     }
-    return i;
+    int32_t i = 8 * octave + (int32_t)units; // the first class of octave n is the 8 + 8 n th
+    return i < TRIP_CLASSES ? i : TRIP_CLASSES - 1;
+}
+
+// The lower edge of a class; of the one after it, its upper edge.
+static FlTime class_edge(int32_t i)
+{
+    int32_t octave = i < 8 ? 0 : i / 8 - 1;
+    return ((int64_t)(i - 8 * octave) << octave) * CLASS_UNIT_NS;
 }
 
 static void histogram_add(RoundTrips *trips, FlTime trip)
@@ -37,7 +44,7 @@ static void histogram_add(RoundTrips *trips, FlTime trip)
         return;
     }
     trips->total = 0;
-    for (int32_t i = 0; i < 32; i++) {
+    for (int32_t i = 0; i < TRIP_CLASSES; i++) {
         trips->histogram[i] /= 2;
         trips->total = (uint16_t)(trips->total + trips->histogram[i]);
     }
@@ -63,16 +70,13 @@ void fl__trips_add(RoundTrips *trips, FlTime trip)
 FlTime fl__trips_percentile(const RoundTrips *trips, double share)
 {
     double below = share * trips->total;
-    double edge = 1e6;
-    double lower = 0.0;
-    for (int32_t i = 0; i < 32; i++) {
+    for (int32_t i = 0; i < TRIP_CLASSES; i++) {
         double here = trips->histogram[i];
         if (here > 0.0 && below <= here) {
-            return (FlTime)(lower + (edge - lower) * (below / here));
+            double width = (double)(class_edge(i + 1) - class_edge(i));
+            return class_edge(i) + (FlTime)(width * (below / here));
         }
         below -= here;
-        lower = edge;
-        edge *= CLASS_FACTOR;
     }
     return 0;
 }

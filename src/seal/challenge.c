@@ -1,6 +1,6 @@
 // Challenge tokens: how a server proves an address without remembering more than its keys.
 //
-//   bytes  field       (sealed with the server's own random key)     spec/WIRE.md section 6.2
+//   bytes  field       (sealed with the server's own random key)     spec/WIRE.md section 9.2
 //   8      client id
 //   256    user data
 //   20     zero

@@ -1,4 +1,4 @@
-// INTRODUCTION: here is your peer.                                spec/WIRE.md section 6.6
+// INTRODUCTION: here is your peer.                                spec/WIRE.md section 9.6
 //
 //   bits  field          unit  valid
 //   64    protocol id    -

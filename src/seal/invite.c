@@ -7,7 +7,7 @@
 // Client ids of such tokens begin with the upper half of the invite's id, whose highest bit is set:
 // a holder can take another holder's name, but never that of somebody whom the backend admitted.
 //
-//   bytes  field         as text: "fairlead:" and base64url of        spec/WIRE.md section 6.5
+//   bytes  field         as text: "fairlead:" and base64url of        spec/WIRE.md section 9.5
 //   1      version       1
 //   8      protocol id
 //   8      invite id     highest bit set

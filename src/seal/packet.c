@@ -1,4 +1,4 @@
-// Packets: everything after the request is sealed.                spec/WIRE.md section 6.3
+// Packets: everything after the request is sealed.                spec/WIRE.md section 9.3
 //
 //   bytes  field       valid
 //   1      prefix      low 4 bits: kind; high 4 bits: bytes of the sequence number, 1 to 8

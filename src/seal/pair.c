@@ -4,7 +4,7 @@
 // also the hole punch: each one's packets open its own router for the other's. The smaller id uses
 // the keys as the client does. A keep-alive of a pair says how far its sender is:
 //
-//   bytes  field   in the body of a keep-alive                      spec/WIRE.md section 6.6
+//   bytes  field   in the body of a keep-alive                      spec/WIRE.md section 9.6
 //   4      role    0 client, 1 server
 //   4      stage   0 has not heard the peer, 1 has heard it, 2 knows that both have
 //

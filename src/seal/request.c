@@ -1,6 +1,6 @@
 // From a request to a slot: the server's side of the handshake.
 //
-// REQUEST: let me in.                                             spec/WIRE.md section 6.3
+// REQUEST: let me in.                                             spec/WIRE.md section 9.3
 //
 //   bytes  field         valid
 //   1      prefix        0

@@ -1,7 +1,7 @@
 // Connect tokens: who is admitted where, until when, with which keys.
 //
 // The public part is the client's; the private part is sealed with a key that only the backend and
-// its servers have, and travels through the client unread.              spec/WIRE.md section 6.1
+// its servers have, and travels through the client unread.              spec/WIRE.md section 9.1
 //
 //   bytes  field            the private part, 1024 bytes
 //   8      client id

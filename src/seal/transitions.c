@@ -1,7 +1,7 @@
 // The client's states: all that can happen, in one table, by which the client moves.
 //
 // tests/unit/test_seal_transitions.c plays every event in every state and compares; the same rows
-// stand in spec/WIRE.md section 6.4.
+// stand in spec/WIRE.md section 9.4.
 #include "private.h"
 
 #include <string.h>

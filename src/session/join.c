@@ -3,8 +3,8 @@
 // A client asks (JOIN) until the host answers; the host answers each JOIN once (WELCOME or REFUSE),
 // and never with more bytes than it was asked with, so it cannot be used to flood others. These
 // datagrams start with a conversation number of zero, which no link has.
-//
-// JOIN: let me in.                                               spec/WIRE.md section 5.1
+
+// JOIN: let me in.                                               spec/WIRE.md section 7.1
 //
 //   bits  field         unit      valid
 //   16    zero          -         no conversation yet
@@ -12,23 +12,26 @@
 //   64    protocol      -         the world's protocol id
 //   64    nonce         -         chosen by the client; the same in all its requests
 //   168   zero          -         no answer is longer than what asked for it
+
+// WELCOME: you are in.                                           spec/WIRE.md section 7.2
 //
-// WELCOME: you are in.                                           spec/WIRE.md section 5.2
-//
-//   16    zero          -
+//   bits  field         unit      valid
+//   16    zero          -         no conversation yet
 //   8     kind          -         2
 //   64    nonce         -         the client's
 //   16    conversation  -         1..65535, of the link that starts here
 //   32    first         -         the first entity number that is the client's to give
 //   32    count         -         how many; at least 1; within the world's capacity
-//   64    offset        ns        session time minus the host's link clock, two's complement
+//   64    offset        ns        session time minus the host's link clock; below 2^62
+
+// REFUSE: you are not.                                           spec/WIRE.md section 7.3
 //
-// REFUSE: you are not.                                           spec/WIRE.md section 5.3
-//
-//   16    zero          -
+//   bits  field         unit      valid
+//   16    zero          -         no conversation yet
 //   8     kind          -         3
 //   64    nonce         -         the client's
 //   8     reason        -         1 full, 2 another protocol
+
 #include "private.h"
 
 #include <stdio.h>
@@ -38,6 +41,7 @@ enum { KIND_JOIN = 1, KIND_WELCOME = 2, KIND_REFUSE = 3 };
 enum { REASON_FULL = 1, REASON_PROTOCOL = 2 };
 
 #define JOIN_BYTES 40
+#define OFFSET_END (UINT64_C(1) << 62) // 146 years, and as many to go
 
 static void write_head(FlWriter *w, uint8_t *bytes, int32_t capacity, uint64_t kind)
 {
@@ -174,10 +178,11 @@ static bool read_welcome(FlSession *session, FlReader *r, FlTime now)
     uint64_t conversation = fl_reader_take(r, 16);
     uint64_t first = fl_reader_take(r, 32);
     uint64_t count = fl_reader_take(r, 32);
-    FlTime offset = (FlTime)fl_reader_take(r, 64);
+    uint64_t offset = fl_reader_take(r, 64);
     uint64_t capacity = (uint64_t)session->world.def.entity_capacity;
     bool good = !r->failed && r->bit_count == r->size_bits && nonce == session->nonce &&
-                conversation != 0 && count >= 1 && first < capacity && count <= capacity - first;
+                conversation != 0 && count >= 1 && first < capacity && count <= capacity - first &&
+                offset < OFFSET_END;
     if (!good) {
         return false;
     }
@@ -191,10 +196,12 @@ static bool read_welcome(FlSession *session, FlReader *r, FlTime now)
         session->count[FL_SESSION_OUT_OF_MEMORY]++;
         return true;
     }
+    session->epoch = now;
+    session->told_at = 0;
     session->own_first = (uint32_t)first;
     session->own_count = (uint32_t)count;
     session->state = FL_SESSION_RUNNING;
-    fl_session_clock_follow(&session->clock, offset);
+    fl_session_clock_follow(&session->clock, (FlTime)offset);
     return true;
 }
 

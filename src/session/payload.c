@@ -1,11 +1,11 @@
 // What rides in packets: updates.
-//
-// MOTION: where entities are.                                    spec/WIRE.md section 5.4
+
+// MOTION: where entities are.                                    spec/WIRE.md section 7.4
 //
 //   bits  field    unit   valid
 //   8     kind     -      1
 //   8     count    -      1..255 UPDATEs follow, each from a whole byte on
-//
+
 // A payload is any number of these to its end. An UPDATE's time is unwrapped against the host's
 // session time: a client takes that of the packet's stamp (stamp + WELCOME's offset), the host that
 // of its arrival. A payload with a fault in it has no effect at all.

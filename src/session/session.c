@@ -178,14 +178,12 @@ bool fl__peer_open(FlSession *session, Peer *peer, FlTime now)
     FlLinkDef def = session->def.link;
     def.conversation = peer->conversation;
     def.alloc = session->def.alloc;
-    bool host = session->def.role == FL_ROLE_HOST;
-    if (host) {
+    if (session->def.role == FL_ROLE_HOST) {
         def.keep_alive_ns = FL_FOREVER; // the client keeps it alive, and we answer
     }
     if (fl_link_create(&def, now, &peer->link) != FL_OK) {
         return false;
     }
-    session->epoch = host ? 0 : now;
     set_entity_share(session, peer);
     peer->used = true;
     fl__peer_owe_all(session, peer, now);
@@ -430,7 +428,7 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime deadline = fl__join_deadline(session, now);
     if (session->state == FL_SESSION_RUNNING) {
         FlTime passed = fl_span(fl__session_local(session, now), session->told_at);
-        FlTime due = passed < CLOCK_EVERY ? fl_time_add(now, CLOCK_EVERY - passed) : now;
+        FlTime due = passed < CLOCK_EVERY ? fl_time_add(now, fl_span(CLOCK_EVERY, passed)) : now;
         deadline = due < deadline ? due : deadline;
     }
     for (int32_t i = 0; i < session->def.peer_capacity; i++) {

@@ -55,7 +55,7 @@ static int32_t offender(const Parts *parts)
     return found;
 }
 
-// Unit length, but left alone if it is: scaling could make components equal that were not.
+// Of unit length; what is already (what games and decoders give) is left alone.
 static FlQuat unit_of(FlQuat q)
 {
     double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;

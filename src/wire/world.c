@@ -111,7 +111,7 @@ static FlQuantiser quantiser_between(double low, double high, double step)
 {
     uint32_t last = (uint32_t)fl__round_away((high - low) / step);
     FlQuantiser quantiser = {
-        .origin = low + 0.0, // never -0.0
+        .origin = low,
         .step = step,
         .last = last,
         .width = width_of(last),

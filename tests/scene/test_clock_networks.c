@@ -30,7 +30,7 @@ typedef struct Kind {
     double settle_s;
     double seconds;
     double p95_ms;  ///< Promised; 0: nothing.
-    double p999_ms; ///< Likewise.
+    double p999_ms; ///< Likewise; for normal jitter our own.
     int32_t share;  ///< One in this many networks is run.
 } Kind;
 
@@ -40,11 +40,12 @@ static const Kind uniform_10 = {
     "uniform +-10", JITTER_UNIFORM, .010, .010, .8, 20, 10, 40, 1, 2, 1};
 static const Kind uniform_180 = {
     "uniform +-180", JITTER_UNIFORM, .18, .18, .8, 20, 30, 90, 5, 15, 1};
-static const Kind normal_180 = {"normal sd 180", JITTER_NORMAL, .18, .72, .8, 20, 30, 90, 15, 0, 1};
+static const Kind normal_180 = {
+    "normal sd 180", JITTER_NORMAL, .18, .72, .8, 20, 30, 90, 15, 20, 1};
 static const Kind normal_clip = {
-    "  floored at 0", JITTER_NORMAL, .18, .005, .8, 20, 30, 90, 15, 0, 1};
+    "  floored at 0", JITTER_NORMAL, .18, .005, .8, 20, 30, 90, 15, 18, 1};
 static const Kind normal_cut = {
-    "  drawn again", JITTER_NORMAL_CUT, .18, .005, .8, 20, 30, 90, 15, 0, 4};
+    "  drawn again", JITTER_NORMAL_CUT, .18, .005, .8, 20, 30, 90, 15, 18, 4};
 static const Kind idle_10 = {"idle +-10", JITTER_UNIFORM, .010, .010, .8, .8, 60, 180, 4, 0, 1};
 static const Kind idle_180 = {"idle +-180", JITTER_UNIFORM, .18, .18, .8, .8, 60, 180, 25, 0, 1};
 static const Kind queue_30 = {"queues, mean 30", JITTER_QUEUE, .03, .005, .8, 20, 10, 40, 1, 2, 4};

@@ -1,5 +1,5 @@
 // What others may send to a session, byte by byte: what is taken, what is dropped and counted. The
-// layouts are written out here a second time, from spec/WIRE.md section 5.
+// layouts are written out here a second time, from spec/WIRE.md section 7.
 #include "session_world.h"
 
 enum { JOIN_SIZE = 40, WELCOME_SIZE = 29, REFUSE_SIZE = 12 };
@@ -321,15 +321,17 @@ static void a_welcome_that_no_host_would_say_is_dropped_and_counted(void **state
     uint8_t bytes[FL_LINK_PACKET_BYTES];
     assert_int_equal(outgoing(&f, bytes), JOIN_SIZE);
     Welcome good = {get(bytes + 11, 8), 0x1234, 100, 50, FL_SEC(7)};
-    Welcome bad[] = {good, good, good, good, good, good};
+    Welcome bad[] = {good, good, good, good, good, good, good, good};
     bad[0].nonce++;
     bad[1].conversation = 0;
     bad[2].count = 0;
     bad[3].first = 1024;
     bad[4].count = 1024 - 100 + 1;
     bad[5].first = 0xffffffff;
+    bad[6].offset = -1;
+    bad[7].offset = INT64_C(1) << 62;
     uint64_t dropped = 0;
-    for (int32_t i = 0; i < 6; i++) {
+    for (int32_t i = 0; i < 8; i++) {
         make_welcome(bytes, &bad[i]);
         give(&f, bytes, WELCOME_SIZE);
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), ++dropped);
@@ -553,7 +555,9 @@ static void entities_answer_what_is_wrong_with_a_call(void **state)
     here.position.x = (double)NAN;
     assert_int_equal(fl_entity_set(f.session, id, &here), FL_BAD_VALUE);
     here.position.x = 3.0;
+    assert_int_not_equal(fl_session_deadline(f.session, f.now), f.now);
     assert_int_equal(fl_entity_set(f.session, id, &here), FL_OK);
+    assert_int_equal(fl_session_deadline(f.session, f.now), f.now); // it has something to say
     assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_OK);
     assert_true(fabs(pose.position.x - 3.0) < 0.01);
     here.time = f.now - 1;

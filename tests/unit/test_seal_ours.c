@@ -84,7 +84,7 @@ static void an_older_token_or_a_standard_server_replaces_nobody(void **state)
         world_init(&w, standard != 0);
         FlSealClient *again = client_make(&w.stream, true);
         FlSealTokenDef token = token_def(9);
-        token.expire_s += standard != 0 ? 1 : -1;
+        token.expire_s = standard != 0 ? token.expire_s + 1 : token.expire_s - 1;
         client_start(again, FL_SEC(1), &token, &w.stream);
         assert_int_equal(to_server(again, w.server, FL_SEC(1), AWAY), FL_SEAL_DROP_CLIENT);
         fl_seal_client_destroy(again);

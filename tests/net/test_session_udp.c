@@ -1,0 +1,369 @@
+// Sessions on real sockets; and that what they do there is what they do in virtual time: a
+// session's inputs are recorded, a fresh session is given the recording, and says the same bytes.
+#include "fairlead/fairlead.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+// cmocka wants some of the above first
+#include <cmocka.h>
+
+// ---------------------------------------------------------------- a player
+
+typedef struct Player {
+    FlNet *net;
+    FlSession *session;
+    FlSessionDef def;
+    FlTime created;
+    FlEntityId tank;
+} Player;
+
+static FlState tank_at(FlTime time, FlTime session_time)
+{
+    double angle = 0.8 * fl_span_seconds(session_time);
+    FlState state = {.time = time, .turn_rate = 0.8, .facing = fl_facing_yaw(angle, 0.8)};
+    state.position = fl_vec3(20.0 * fl_sin(angle), -20.0 * fl_cos(angle), 0.0);
+    state.velocity = fl_vec3(16.0 * fl_cos(angle), 16.0 * fl_sin(angle), 0.0);
+    return state;
+}
+
+/// Tells a circle in straight lines, so that there is much to tell.
+static FlEntityDef tank_def(void)
+{
+    FlEntityDef def = fl_entity_def_default();
+    def.model = FL_MODEL_LINEAR;
+    def.trigger.distance = 0.02;
+    return def;
+}
+
+static void open_player(Player *player, const Player *host, uint64_t seed)
+{
+    memset(player, 0, sizeof *player);
+    FlNetDef net = fl_net_def_default();
+    assert_int_equal(fl_address_parse("127.0.0.1:0", &net.bind), FL_OK);
+    assert_int_equal(fl_net_create(&net, &player->net), FL_OK);
+    assert_int_not_equal(fl_net_address(player->net).port, 0);
+    player->def = fl_session_def_default();
+    player->def.seed = seed;
+    player->def.role = host == NULL ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+    if (host != NULL) {
+        player->def.host = fl_net_address(host->net);
+    }
+    player->created = fl_net_now();
+    assert_int_equal(fl_session_create(&player->def, player->created, &player->session), FL_OK);
+}
+
+static void close_player(Player *player)
+{
+    fl_session_destroy(player->session);
+    fl_net_destroy(player->net);
+}
+
+/// The first tank of somebody else's that is seen; -1: none. How far it is from where it should be.
+static double other_tank_off(const Player *player, FlTime now)
+{
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(player->session, id)).index1 != 0) {
+        FlPose pose;
+        if (!fl_entity_is_ours(player->session, id) &&
+            fl_entity_pose(player->session, id, now, &pose) == FL_OK) {
+            FlState truth = tank_at(now, fl_session_time(player->session, now));
+            return fl_vec3_distance(pose.position, truth.position);
+        }
+    }
+    return -1.0;
+}
+
+static void drive(Player *player, FlTime now)
+{
+    FlEntityDef def = tank_def();
+    if (player->tank.index1 == 0) {
+        FlResult result = fl_entity_create(player->session, &def, &player->tank);
+        assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
+    }
+    if (player->tank.index1 != 0) {
+        FlState state = tank_at(now, fl_session_time(player->session, now));
+        FlResult result = fl_entity_set(player->session, player->tank, &state);
+        assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
+    }
+}
+
+// ---------------------------------------------------------------- recording
+
+typedef enum Kind { GOT, CREATED, SET, TOLD, TOOK, NEXT, SAID, DEADLINE, POSED } Kind;
+
+/// One call on the session, with what it was given and what it answered.
+typedef struct Event {
+    Kind kind;
+    FlTime time;
+    FlResult result;
+    FlAddress address;
+    FlEntityId id;
+    FlState state;
+    FlPose pose;
+    int32_t size;
+    uint8_t bytes[FL_LINK_PACKET_BYTES];
+} Event;
+
+typedef struct Tape {
+    Event *event;
+    int32_t count, capacity;
+    int32_t said_count; // datagrams
+    int32_t took_count; // messages
+} Tape;
+
+static Event *tape_add(Tape *tape, Kind kind, FlTime time)
+{
+    if (tape->count == tape->capacity) {
+        tape->capacity = tape->capacity * 2 + 64;
+        tape->event = (Event *)realloc(tape->event, (size_t)tape->capacity * sizeof(Event));
+        assert_non_null(tape->event);
+    }
+    Event *event = &tape->event[tape->count++];
+    memset(event, 0, sizeof *event);
+    event->kind = kind;
+    event->time = time;
+    return event;
+}
+
+static void record_receive(Player *player, Tape *tape)
+{
+    FlDatagram in[FL_NET_BATCH];
+    int32_t count = fl_net_receive_batch(player->net, in, FL_NET_BATCH);
+    for (int32_t i = 0; i < count; i++) {
+        Event *event = tape_add(tape, GOT, in[i].arrival);
+        assert_true(in[i].bytes <= FL_LINK_PACKET_BYTES);
+        event->address = in[i].address;
+        event->size = in[i].bytes;
+        memcpy(event->bytes, in[i].data, (size_t)in[i].bytes);
+        fl_session_receive(player->session, in[i].address, in[i].data, in[i].bytes, in[i].arrival);
+    }
+}
+
+static void record_drive(Player *player, Tape *tape, FlTime now)
+{
+    FlEntityDef def = tank_def();
+    if (player->tank.index1 == 0) {
+        Event *event = tape_add(tape, CREATED, now);
+        event->result = fl_entity_create(player->session, &def, &player->tank);
+        event->id = player->tank;
+    }
+    if (player->tank.index1 != 0) {
+        Event *event = tape_add(tape, SET, now);
+        event->state = tank_at(now, fl_session_time(player->session, now));
+        event->id = player->tank;
+        event->result = fl_entity_set(player->session, player->tank, &event->state);
+    }
+}
+
+/// A reliable message to the other, and all that it said.
+static void record_talk(Player *player, Tape *tape, FlTime now)
+{
+    Event *event = tape_add(tape, TOLD, now);
+    event->size = 40;
+    memset(event->bytes, tape->count & 255, (size_t)event->size);
+    event->result =
+        fl_session_send(player->session, 0, FL_DELIVERY_ORDERED, event->bytes, event->size);
+    do {
+        int32_t peer;
+        event = tape_add(tape, TOOK, now);
+        event->result = fl_session_take(player->session, event->bytes, FL_LINK_PACKET_BYTES,
+                                        &event->size, &peer);
+        tape->took_count += event->result == FL_OK ? 1 : 0;
+    } while (event->result == FL_OK);
+}
+
+static void record_send(Player *player, Tape *tape, FlTime now)
+{
+    FlOutgoing out;
+    FlResult result = fl_session_next(player->session, now, &out);
+    while (result == FL_OK) {
+        Event *event = tape_add(tape, SAID, now);
+        event->address = out.to;
+        event->size = out.count;
+        memcpy(event->bytes, out.bytes, (size_t)out.count);
+        tape->said_count++;
+        FlDatagram datagram = {out.to, out.bytes, out.count, 0};
+        int32_t done;
+        assert_int_equal(fl_net_send_batch(player->net, &datagram, 1, &done), FL_OK);
+        result = fl_session_next(player->session, now, &out);
+    }
+    (void)tape_add(tape, NEXT, now);
+}
+
+static void record_look(Player *player, Tape *tape, FlTime now)
+{
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(player->session, id)).index1 != 0) {
+        Event *event = tape_add(tape, POSED, now);
+        event->id = id;
+        event->result = fl_entity_pose(player->session, id, now, &event->pose);
+    }
+}
+
+// ---------------------------------------------------------------- replay
+
+static void replay(const Tape *tape, const Player *player)
+{
+    FlSession *session;
+    assert_int_equal(fl_session_create(&player->def, player->created, &session), FL_OK);
+    FlEntityDef def = tank_def();
+    for (int32_t i = 0; i < tape->count; i++) {
+        const Event *event = &tape->event[i];
+        FlOutgoing out;
+        FlEntityId id;
+        FlPose pose;
+        uint8_t bytes[FL_LINK_PACKET_BYTES];
+        int32_t size;
+        int32_t peer;
+        switch (event->kind) {
+        case GOT:
+            fl_session_receive(session, event->address, event->bytes, event->size, event->time);
+            break;
+        case CREATED:
+            assert_int_equal(fl_entity_create(session, &def, &id), event->result);
+            assert_memory_equal(&id, &event->id, sizeof id);
+            break;
+        case SET:
+            assert_int_equal(fl_entity_set(session, event->id, &event->state), event->result);
+            break;
+        case TOLD:
+            assert_int_equal(
+                fl_session_send(session, 0, FL_DELIVERY_ORDERED, event->bytes, event->size),
+                event->result);
+            break;
+        case TOOK:
+            assert_int_equal(fl_session_take(session, bytes, (int32_t)sizeof bytes, &size, &peer),
+                             event->result);
+            assert_int_equal(size, event->size);
+            assert_memory_equal(bytes, event->bytes, (size_t)size);
+            break;
+        case SAID:
+            assert_int_equal(fl_session_next(session, event->time, &out), FL_OK);
+            assert_true(fl_address_equal(out.to, event->address));
+            assert_int_equal(out.count, event->size);
+            assert_memory_equal(out.bytes, event->bytes, (size_t)out.count);
+            break;
+        case NEXT:
+            assert_int_equal(fl_session_next(session, event->time, &out), FL_NOT_FOUND);
+            break;
+        case DEADLINE:
+            assert_int_equal(fl_session_deadline(session, event->time), event->state.time);
+            break;
+        case POSED:
+            assert_int_equal(fl_entity_pose(session, event->id, event->time, &pose), event->result);
+            assert_memory_equal(&pose, &event->pose, sizeof pose);
+            break;
+        }
+    }
+    for (int32_t i = 0; i < FL_SESSION_COUNTS; i++) {
+        assert_int_equal(fl_session_count(session, (FlSessionCount)i),
+                         fl_session_count(player->session, (FlSessionCount)i));
+    }
+    fl_session_destroy(session);
+}
+
+static void play_recording(int32_t recorded, Tape *tape, Player *players)
+{
+    open_player(&players[0], NULL, 17);
+    open_player(&players[1], &players[0], 18);
+    FlNet *nets[2] = {players[0].net, players[1].net};
+    FlTime end = fl_net_now() + FL_MS(1500);
+    FlTime frame = 0;
+    FlTime now;
+    while ((now = fl_net_now()) < end) {
+        Player *other = &players[1 - recorded];
+        fl_run_receive(other->net, other->session);
+        record_receive(&players[recorded], tape);
+        if (now >= frame) {
+            frame = now + FL_MS(10);
+            drive(other, now);
+            record_drive(&players[recorded], tape, now);
+            record_talk(&players[recorded], tape, now);
+            FlResult sent = fl_session_send(other->session, 0, FL_DELIVERY_ORDERED, "and you?", 8);
+            assert_true(sent == FL_OK || sent == FL_NOT_FOUND); // not in yet
+        }
+        fl_run_send(other->net, other->session, now);
+        record_send(&players[recorded], tape, now);
+        record_look(&players[recorded], tape, now);
+        FlTime wake = fl_session_deadline(players[recorded].session, now);
+        tape_add(tape, DEADLINE, now)->state.time = wake;
+        FlTime other_wake = fl_session_deadline(other->session, now);
+        wake = other_wake < wake ? other_wake : wake;
+        bool ready[2];
+        (void)fl_net_wait_any(nets, 2, frame < wake ? frame : wake, ready);
+    }
+}
+
+static void check_recording(int32_t recorded)
+{
+    Player players[2];
+    Tape tape = {0};
+    play_recording(recorded, &tape, players);
+    double off = other_tank_off(&players[recorded], fl_net_now());
+    print_message("             %d calls, %d datagrams said, %d messages heard; the other's tank "
+                  "%.3f m off\n",
+                  tape.count, tape.said_count, tape.took_count, off);
+    assert_true(tape.said_count > 50 && tape.took_count > 50);
+    assert_true(off >= 0.0 && off < 0.5);
+    replay(&tape, &players[recorded]);
+    free(tape.event);
+    close_player(&players[0]);
+    close_player(&players[1]);
+}
+
+static void a_client_says_again_from_its_recording_what_it_said_on_the_socket(void **state)
+{
+    (void)state;
+    check_recording(1);
+}
+
+static void a_host_says_again_from_its_recording_what_it_said_on_the_socket(void **state)
+{
+    (void)state;
+    check_recording(0);
+}
+
+// ---------------------------------------------------------------- several
+
+static void two_clients_join_a_host_whose_port_the_system_chose(void **state)
+{
+    (void)state;
+    Player players[3];
+    open_player(&players[0], NULL, 1);
+    open_player(&players[1], &players[0], 2);
+    open_player(&players[2], &players[0], 3);
+    int32_t heard[3] = {0};
+    FlNet *nets[3] = {players[0].net, players[1].net, players[2].net};
+    FlTime end = fl_net_now() + FL_SEC(1);
+    FlTime now;
+    while ((now = fl_net_now()) < end) {
+        for (int32_t i = 0; i < 3; i++) {
+            Player *player = &players[i];
+            fl_run_receive(player->net, player->session);
+            drive(player, now);
+            fl_run_send(player->net, player->session, now);
+            heard[i] += other_tank_off(player, now) >= 0.0 ? 1 : 0;
+            assert_int_not_equal(fl_session_state(player->session), FL_SESSION_ENDED);
+        }
+        bool ready[3];
+        (void)fl_net_wait_any(nets, 3, now + FL_MS(10), ready);
+    }
+    assert_int_equal(fl_session_peer_count(players[0].session), 2);
+    assert_int_equal(fl_session_count(players[0].session, FL_SESSION_STRANGER), 0);
+    for (int32_t i = 0; i < 3; i++) {
+        assert_true(heard[i] > 10);
+        close_player(&players[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_says_again_from_its_recording_what_it_said_on_the_socket),
+        cmocka_unit_test(a_host_says_again_from_its_recording_what_it_said_on_the_socket),
+        cmocka_unit_test(two_clients_join_a_host_whose_port_the_system_chose),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
