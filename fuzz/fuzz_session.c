@@ -74,6 +74,15 @@ static void counted_free(void *ctx, void *ptr, size_t size)
     free(ptr);
 }
 
+/// Small buffers: soon full, and quickly made.
+static FlLinkDef small_link(void)
+{
+    FlLinkDef def = fl_link_def_default();
+    def.sent_capacity = 16;
+    def.send_bytes = def.receive_bytes = 512;
+    return def;
+}
+
 static FlAddress address_of(int32_t other)
 {
     FlAddress address = {.ip = {10, 0, 0, (uint8_t)other}, .port = 4000, .family = FL_FAMILY_IPV4};
@@ -130,7 +139,7 @@ static void give_joining(Scene *scene, Script *script, int32_t from)
         put64(bytes + 21, (uint64_t)take(script) << take(script) % 57);
         count = welcome ? 29 : 12;
         fl_link_destroy(scene->link[from]);
-        FlLinkDef def = fl_link_def_default();
+        FlLinkDef def = small_link();
         def.conversation = (uint16_t)(bytes[11] | bytes[12] << 8);
         scene->link[from] = NULL;
         CHECK(fl_link_create(&def, scene->now, &scene->link[from]) == FL_OK);
@@ -234,7 +243,7 @@ static void hear(Scene *scene, const FlOutgoing *out)
     CHECK(++scene->answered <= scene->asked);
     if (out->bytes[2] == 2) {
         fl_link_destroy(scene->link[to]);
-        FlLinkDef def = fl_link_def_default();
+        FlLinkDef def = small_link();
         def.conversation = (uint16_t)(out->bytes[11] | out->bytes[12] << 8);
         CHECK(def.conversation != 0);
         CHECK(fl_link_create(&def, scene->now, &scene->link[to]) == FL_OK);
@@ -401,6 +410,7 @@ static void open_scene(Scene *scene, Script *script)
     scene->def.peer_capacity = PEER_CAPACITY;
     scene->def.entity_capacity = ENTITY_CAPACITY;
     scene->def.world.entity_capacity = NUMBERS;
+    scene->def.link = small_link();
     scene->def.time_mode = (FlTimeMode)(how / 4 % 3);
     scene->def.seed = how;
     FlAlloc alloc = {counted_alloc, counted_free, &scene->live_bytes};

@@ -181,6 +181,7 @@ FL_API FL_NODISCARD FlResult fl_session_take(FlSession *session, void *buffer, i
     X(MALFORMED, "malformed", "payloads dropped: no sender writes that")                           \
     X(FOREIGN, "foreign", "updates dropped: the entity is not the sender's")                       \
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
+    X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \
     X(OUT_OF_MEMORY, "out_of_memory", "join requests not answered: no memory for a link")

@@ -34,7 +34,6 @@
 
 #include "private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { KIND_JOIN = 1, KIND_WELCOME = 2, KIND_REFUSE = 3 };
@@ -223,27 +222,25 @@ static bool read_refusal(FlSession *session, FlReader *r)
     return true;
 }
 
-static void explain_silence(FlSession *session, FlTime now)
+#define POSSIBLE_CAUSES                                                                            \
+    "No answer from the host, however often we asked. Possible causes:\n"                          \
+    "- the host is not running, or listens at another address or port;\n"                          \
+    "- a firewall or router on either side drops UDP (try from the same network);\n"               \
+    "- the address is private, or changed since you got it;\n"                                     \
+    "- the host is so far away or the line so bad that all requests were lost.\n"
+
+static void explain_silence(FlSession *session)
 {
-    if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
-        fl__session_end(session, "The host let us in, but there is no memory here for the link to "
-                                 "it: free some, or make its buffers smaller. Join again.");
-        return;
+    const char *why =
+        POSSIBLE_CAUSES "Something did come in meanwhile, but not from a host of ours.";
+    if (session->heard_count == 0) {
+        why = POSSIBLE_CAUSES "Nothing at all came in meanwhile.";
+    } else if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
+        why =
+            "The host let us in, but there was no memory for the link to it: reserve less, or free "
+            "something, and join again.";
     }
-    char text[sizeof session->trouble];
-    double seconds = fl_span_seconds(fl_span(now, session->join_until)) +
-                     fl_span_seconds(session->def.join_timeout_ns);
-    (void)snprintf(text, sizeof text,
-                   "No answer from the host after %.1f s and %u requests. Possible causes:\n"
-                   "- the host is not running, or listens at another address or port;\n"
-                   "- a firewall or router on either side drops UDP (try from the same network);\n"
-                   "- the address is private, or changed since you got it;\n"
-                   "- the host is so far away or the line so bad that all requests were lost.\n"
-                   "Datagrams that came in meanwhile: %u%s",
-                   seconds, session->joins_sent, session->heard_count,
-                   session->heard_count > 0 ? " (something answers there, but not a host of ours)."
-                                            : ".");
-    fl__session_end(session, text);
+    fl__session_end(session, why);
 }
 
 static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
@@ -252,14 +249,14 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
         return false;
     }
     if (now >= session->join_until) {
-        explain_silence(session, now);
+        explain_silence(session);
         return false;
     }
     if (now < session->join_next) {
         return false;
     }
     session->join_next = now + session->def.join_every_ns;
-    session->joins_sent++;
+    session->count[FL_SESSION_JOINS_SENT]++;
     FlWriter w;
     write_head(&w, session->packet, JOIN_BYTES, KIND_JOIN);
     fl_writer_put(&w, session->world.protocol_id, 64);

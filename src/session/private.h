@@ -61,10 +61,10 @@ struct FlSession {
     uint32_t own_first, own_count; // entity numbers that are ours to give
     uint32_t own_next;
     FlTime join_next, join_until;
-    uint32_t joins_sent, heard_count;
+    uint32_t heard_count; // datagrams of any kind
     uint64_t nonce;
     Refusal refusal;
-    char trouble[640];
+    const char *trouble; // lives for ever; NULL while there is none
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_LINK_PACKET_BYTES];
 };
@@ -74,6 +74,8 @@ struct FlSession {
 /// The clock that fl_session_clock works on here: the caller's at the host, at a client the link's
 /// (also when the link is gone).
 FlTime fl__session_local(const FlSession *session, FlTime now);
+
+/// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
 
 /// Opens the conversation with a peer. False: no memory.

@@ -1,7 +1,6 @@
 // Peers, time, and the loop over them.
 #include "private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define SESSION_COOKIE 0x53455331u
@@ -144,7 +143,7 @@ void fl_session_destroy(FlSession *session)
 void fl__session_end(FlSession *session, const char *why)
 {
     session->state = FL_SESSION_ENDED;
-    (void)snprintf(session->trouble, sizeof session->trouble, "%s", why);
+    session->trouble = why;
 }
 
 FlSessionState fl_session_state(const FlSession *session)
@@ -154,7 +153,7 @@ FlSessionState fl_session_state(const FlSession *session)
 
 const char *fl_session_trouble(const FlSession *session)
 {
-    return session->trouble;
+    return session->trouble != NULL ? session->trouble : "";
 }
 
 // ---------------------------------------------------------------- peers

@@ -132,7 +132,7 @@ def sections():
 
 
 def check_layout(where, number, layout, text):
-    """The comment's lines stand in the section, in their order; unless it is still to come."""
+    """The layout's lines stand in the section, in their order; unless it is still to come."""
     while number not in text and "." in number:
         number = number.rpartition(".")[0]
     if any(line.startswith("*To come") for line in text.get(number, [])):
@@ -147,6 +147,8 @@ def check_layouts():
     text = sections()
     count = 0
     for path in sorted((ROOT / "src").rglob("*.c")):
+        if path.parent.name == "seal":  # a standard's tables, told in its words; test_seal_layout.py has them
+            continue
         lines = path.read_text().splitlines()
         for i, line in enumerate(lines):
             title = TITLE.match(line)
@@ -155,8 +157,9 @@ def check_layouts():
                 for below in lines[i + 1:]:
                     if not below.startswith("//"):
                         break
-                    comment.append(below[2:].strip())
-                check_layout(f"{path.relative_to(ROOT)}:{i + 1}: {title[1]}:", title[2], filter(None, comment), text)
+                    if below.startswith("//   "):  # the table, not the prose around it
+                        comment.append(below[2:].strip())
+                check_layout(f"{path.relative_to(ROOT)}:{i + 1}: {title[1]}:", title[2], comment, text)
                 count += 1
     check(count >= 2, "layouts are missing: have the titles changed?")
     return count

@@ -169,14 +169,15 @@ static void without_an_answer_the_possible_causes_are_listed(void **state)
     assert_int_equal(scene_start(&scene, 1), FL_OK);
     scene_run(&scene, FL_SEC(10), has_ended);
     assert_true(scene.now >= FL_MS(3999) && scene.now <= FL_MS(4001));
-    assert_true(says(&scene, 1, "No answer from the host after 4.0 s and 14 requests."));
+    assert_true(says(&scene, 1, "No answer from the host"));
+    assert_int_equal(count_of(&scene, 1, FL_SESSION_JOINS_SENT), 14);
     int32_t causes = 0;
     for (const char *at = trouble(&scene, 1); (at = strstr(at, "\n- ")) != NULL; at++) {
         causes++;
     }
     assert_int_equal(causes, 4);
     assert_true(says(&scene, 1, "not running") && says(&scene, 1, "firewall"));
-    assert_true(says(&scene, 1, "came in meanwhile: 0."));
+    assert_true(says(&scene, 1, "Nothing at all came in"));
     FlOutgoing out;
     FlTime now = scene_clock(&scene, 1, scene.now);
     assert_int_equal(fl_session_next(scene.node[1].session, now, &out), FL_NOT_FOUND);
@@ -194,7 +195,7 @@ static void an_answer_that_is_not_ours_is_told_among_the_causes(void **state)
     fl_session_receive(scene.node[1].session, scene_address(0), "what?", 5,
                        scene_clock(&scene, 1, scene.now));
     scene_run(&scene, FL_SEC(10), has_ended);
-    assert_true(says(&scene, 1, "came in meanwhile: 1 (something answers there"));
+    assert_true(says(&scene, 1, "Something did come in"));
     assert_int_equal(count_of(&scene, 1, FL_SESSION_STRANGER), 1);
     scene_close(&scene);
 }

@@ -6,6 +6,8 @@
 
 #include "seal/private.h"
 
+#include <time.h>
+
 #define ALL_KINDS 0x3ffu
 
 static const uint64_t numbers[] = {0,
@@ -331,6 +333,53 @@ static void a_challenge_is_the_standards_to_the_byte(void **state)
     }
 }
 
+// ---------------------------------------------------------------- what it costs
+
+static double now_s(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+// Told, not tested: it depends on the machine. The least of many rounds.
+static void sealing_and_opening_cost_this_much(void **state)
+{
+    (void)state;
+    assert_true(fl__sodium_ready()); // else libsodium takes its slowest way
+    const int32_t sizes[] = {64, 1200};
+    for (int32_t s = 0; s < 2; s++) {
+        double seal_best = 1.0;
+        double open_best = 1.0;
+        static Buffer buffers[256];
+        for (int32_t round = 0; round < 50; round++) {
+            uint8_t *start[256];
+            int32_t size = 0;
+            double begin = now_s();
+            for (int32_t i = 0; i < 256; i++) {
+                size = fl__packet_seal(PROTOCOL, server_key, KIND_PAYLOAD, 5000 + (uint64_t)i,
+                                       buffers[i].bytes + FL_SEAL_HEAD_BYTES, sizes[s], &start[i]);
+            }
+            double middle = now_s();
+            Replay replay;
+            memset(&replay, 0, sizeof replay);
+            int32_t taken = 0;
+            for (int32_t i = 0; i < 256; i++) {
+                Packet packet;
+                (void)fl__packet_parse(start[i], size, ALL_KINDS, &packet);
+                taken +=
+                    fl__packet_take(PROTOCOL, server_key, &replay, &packet) == FL_SEAL_DROP_NONE;
+            }
+            double end = now_s();
+            assert_int_equal(taken, 256);
+            seal_best = middle - begin < seal_best ? middle - begin : seal_best;
+            open_best = end - middle < open_best ? end - middle : open_best;
+        }
+        print_message("%4d bytes: sealing %4.0f ns, opening %4.0f ns\n", sizes[s],
+                      seal_best / 256 * 1e9, open_best / 256 * 1e9);
+    }
+}
+
 static void every_word_has_a_meaning(void **state)
 {
     (void)state;
@@ -362,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_window_moves_only_for_genuine_packets),
         cmocka_unit_test(a_number_is_never_given_twice),
         cmocka_unit_test(a_challenge_is_the_standards_to_the_byte),
+        cmocka_unit_test(sealing_and_opening_cost_this_much),
         cmocka_unit_test(every_word_has_a_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
