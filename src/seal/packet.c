@@ -135,22 +135,22 @@ int32_t fl__packet_seal(uint64_t protocol_id, const uint8_t *key, Kind kind, uin
 }
 
 int32_t fl__packet_control(uint64_t protocol_id, const uint8_t *key, Kind kind, uint64_t sequence,
-                           uint32_t hint, const void *bytes, int32_t body_bytes, uint8_t *buffer,
+                           uint32_t hint, const void *body, int32_t body_bytes, uint8_t *buffer,
                            const uint8_t **start)
 {
     FL_ASSERT(body_bytes <= 8 + CHALLENGE_BYTES);
-    uint8_t *body = buffer + FL_SEAL_HEAD_BYTES + HINT_BYTES;
+    uint8_t *sealed = buffer + FL_SEAL_HEAD_BYTES + HINT_BYTES;
     if (body_bytes > 0) {
-        memcpy(body, bytes, (size_t)body_bytes);
+        memcpy(sealed, body, (size_t)body_bytes);
     }
-    uint8_t prefix = seal_body(protocol_id, key, kind, sequence, body, body_bytes);
-    uint8_t *head_end = body;
+    uint8_t prefix = seal_body(protocol_id, key, kind, sequence, sealed, body_bytes);
+    uint8_t *head_end = sealed;
     if (has_hint(kind)) {
-        head_end = body - HINT_BYTES;
+        head_end = sealed - HINT_BYTES;
         fl__store_u32(head_end, hint);
     }
     *start = write_head(head_end, prefix, sequence);
-    return (int32_t)(body - *start) + body_bytes + FL_SEAL_TAIL_BYTES;
+    return (int32_t)(sealed - *start) + body_bytes + FL_SEAL_TAIL_BYTES;
 }
 
 // ---------------------------------------------------------------- opening

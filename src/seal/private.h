@@ -323,18 +323,17 @@ struct FlSealServer {
 
     Slot *slots;
     int32_t *free_slots;
-    int32_t free_count;
+    int32_t free_count, free_pending_count;
     Map slot_by_address, slot_by_client;
 
     Pending *pendings;
     int32_t *free_pendings;
-    int32_t free_pending_count;
     Map pending_by_address;
     int32_t *challenge_queue;
-    Ring challenge_ring;
 
     Seen *seen;
-    int32_t seen_next; // the oldest, overwritten next
+    int32_t seen_next;   // the oldest, overwritten next
+    int32_t sweep_index; // of the sweep under way; -1: none is
     uint64_t serial;
     Map seen_by_proof;
 
@@ -342,18 +341,16 @@ struct FlSealServer {
     Map invite_by_id;
 
     Note *notes;
-    Ring note_ring;
     FlSealEvent *events;
-    Ring event_ring;
+    Ring challenge_ring, note_ring, event_ring;
 
     uint8_t challenge_key[FL_SEAL_KEY_BYTES];
     uint64_t challenge_sequence;
     uint64_t global_sequence; // of packets to addresses without a slot
     Bucket strangers, known;
 
-    FlTime sweep_at;     // when slots and handshakes must be looked through
-    FlTime sweep_next;   // the same for the next time, while a sweep is under way
-    int32_t sweep_index; // -1: none is
+    FlTime sweep_at;   // when slots and handshakes must be looked through
+    FlTime sweep_next; // the same for the next time, while a sweep is under way
     FlSealServerStats stats;
     uint8_t packet[CONTROL_BYTES];
 };

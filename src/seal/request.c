@@ -60,16 +60,15 @@ static FlSealDrop parse_request(const FlSealServer *server, FlTime now, uint8_t 
     return FL_SEAL_DROP_NONE;
 }
 
-static Seen *find_seen(const FlSealServer *server, const Request *request)
+static int32_t find_seen(const FlSealServer *server, const Request *request) // -1: none
 {
-    int32_t index = fl__map_find(&server->seen_by_proof, fl__map_proof(request->proof));
-    return index < 0 ? NULL : &server->seen[index];
+    return fl__map_find(&server->seen_by_proof, fl__map_proof(request->proof));
 }
 
 static bool afford(FlSealServer *server, FlTime now, FlAddress from, const Request *request)
 {
-    const Seen *seen = find_seen(server, request);
-    bool known = seen != NULL && fl_address_equal(seen->address, from);
+    int32_t seen = find_seen(server, request);
+    bool known = seen >= 0 && fl_address_equal(server->seen[seen].address, from);
     return known ? fl__bucket_take(&server->known, now, server->def.known_s, server->def.burst)
                  : fl__bucket_take(&server->strangers, now, server->def.strangers_s,
                                    server->def.burst);
@@ -153,7 +152,7 @@ static bool has_room(const FlSealServer *server, uint64_t client_id)
 
 // ---------------------------------------------------------------- tokens seen
 
-static Seen *remember(FlSealServer *server, FlTime now, FlAddress from, const Request *request)
+static int32_t remember(FlSealServer *server, FlTime now, FlAddress from, const Request *request)
 {
     int32_t index = server->seen_next;
     Seen *seen = &server->seen[index];
@@ -165,21 +164,20 @@ static Seen *remember(FlSealServer *server, FlTime now, FlAddress from, const Re
     }
     *seen = (Seen){.serial = ++server->serial, .expire_s = request->seal.expire_s, .address = from};
     fl__map_put(&server->seen_by_proof, fl__map_proof(request->proof), index);
-    return seen;
+    return index;
 }
 
-static FlSealDrop note_token(FlSealServer *server, FlTime now, FlAddress from,
-                             const Request *request, Seen **out)
+// `index` is the token's place in the history, or -1.
+static FlSealDrop check_token(const FlSealServer *server, FlAddress from, int32_t index)
 {
-    Seen *seen = find_seen(server, request);
-    if (seen != NULL && !fl_address_equal(seen->address, from)) {
+    if (index < 0) {
+        return FL_SEAL_DROP_NONE;
+    }
+    const Seen *seen = &server->seen[index];
+    if (!fl_address_equal(seen->address, from)) {
         return FL_SEAL_DROP_REUSED;
     }
-    if (seen != NULL && seen->spent && server->def.spend) {
-        return FL_SEAL_DROP_SPENT;
-    }
-    *out = seen != NULL ? seen : remember(server, now, from, request);
-    return FL_SEAL_DROP_NONE;
+    return seen->spent && server->def.spend ? FL_SEAL_DROP_SPENT : FL_SEAL_DROP_NONE;
 }
 
 // ---------------------------------------------------------------- answers
@@ -252,7 +250,7 @@ void fl__pending_remove(FlSealServer *server, int32_t index)
 }
 
 static void fill_pending(const FlSealServer *server, Pending *pending, FlTime now, FlAddress from,
-                         const Request *request, const Seen *seen)
+                         const Request *request, int32_t seen)
 {
     bool queued = pending->queued;
     const PrivateToken *token = &request->token;
@@ -262,8 +260,8 @@ static void fill_pending(const FlSealServer *server, Pending *pending, FlTime no
     *pending = (Pending){
         .used = true,
         .queued = queued,
-        .token = (int32_t)(seen - server->seen),
-        .serial = seen->serial,
+        .token = seen,
+        .serial = server->seen[seen].serial,
         .address = from,
         .client_id = token->client_id,
         .invite_id = request->invite != NULL ? request->invite->id : 0,
@@ -277,7 +275,7 @@ static void fill_pending(const FlSealServer *server, Pending *pending, FlTime no
 }
 
 static FlSealDrop add_pending(FlSealServer *server, FlTime now, FlAddress from,
-                              const Request *request, const Seen *seen)
+                              const Request *request, int32_t seen)
 {
     MapKey key = fl__map_address(from);
     int32_t index = fl__map_find(&server->pending_by_address, key);
@@ -288,7 +286,8 @@ static FlSealDrop add_pending(FlSealServer *server, FlTime now, FlAddress from,
         index = server->free_pendings[--server->free_pending_count];
         fl__map_put(&server->pending_by_address, key, index);
         fill_pending(server, &server->pendings[index], now, from, request, seen);
-    } else if (server->pendings[index].serial != seen->serial) { // another token: begin anew
+    } else if (server->pendings[index].serial !=
+               server->seen[seen].serial) { // another token: begin anew
         fill_pending(server, &server->pendings[index], now, from, request, seen);
     }
     fl__server_wake(server, server->pendings[index].until);
@@ -296,22 +295,23 @@ static FlSealDrop add_pending(FlSealServer *server, FlTime now, FlAddress from,
     return FL_SEAL_DROP_NONE;
 }
 
-static FlSealDrop admit(FlSealServer *server, FlTime now, FlAddress from, Request *request)
+static FlSealDrop admit(FlSealServer *server, FlTime now, FlAddress from, const Request *request)
 {
     const PrivateToken *token = &request->token;
     if (!names_us(server, token)) {
         return FL_SEAL_DROP_ADDRESS;
     }
-    Seen *seen = find_seen(server, request);
-    uint64_t serial = seen != NULL ? seen->serial : 0;
+    int32_t seen = find_seen(server, request);
+    uint64_t serial = seen >= 0 ? server->seen[seen].serial : 0;
     FlSealDrop drop = check_free(server, from, token->client_id, request->seal.expire_s, serial);
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
-    drop = note_token(server, now, from, request, &seen);
+    drop = check_token(server, from, seen);
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
+    seen = seen >= 0 ? seen : remember(server, now, from, request);
     if (!has_room(server, token->client_id)) {
         deny(server, from, token->to_client_key);
         return FL_SEAL_DROP_FULL;

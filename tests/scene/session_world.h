@@ -129,7 +129,8 @@ static inline void scene_free(void *ctx, void *ptr, size_t size)
 /// What an owner told of a tank, once.
 typedef struct SceneTold {
     FlMotion motion;
-    uint32_t life;
+    uint32_t life;       // the truth's,
+    uint32_t life_sent;  // and as it travels
     FlTime good_until;   // world time of the last frame before the next one: it held till then;
     FlTime good_session; // and session time, as the owner had it
 } SceneTold;
@@ -351,7 +352,11 @@ static inline void scene_note_told(Scene *scene, int32_t i)
                 (SceneTold *)realloc(tank->told, (size_t)tank->told_capacity * sizeof *tank->told);
             assert_non_null(tank->told);
         }
-        SceneTold told = {*now, tank->life, 0, 0};
+        SceneTold told = {*now, tank->life, entity->life, 0, 0};
+        if (last != NULL) { // another life travels as another life
+            last = &tank->told[tank->told_count - 1];
+            assert_int_equal(last->life != told.life, last->life_sent % 4 != told.life_sent % 4);
+        }
         tank->told[tank->told_count++] = told;
         scene_note_good(scene, i, tank);
     }
@@ -605,6 +610,8 @@ static inline void scene_look_at_tank(Scene *scene, int32_t i, FlEntityId id, in
     SceneSeen *seen = &scene->seen;
     FlPose expected = fl_motion_pose(&shown->motion, time);
     assert_true(scene->unexplained || scene_same_pose(&pose, &expected));
+    uint32_t life = fl__entity_find(node->session, id)->show.life;
+    assert_int_equal(life % 4, shown->life_sent % 4);
     SceneTruth truth = tank->drive(scene->now);
     bool newest = heard->newest1 == tank->told_count;
     seen->poses++;

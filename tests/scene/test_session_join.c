@@ -110,6 +110,27 @@ static void who_comes_late_gets_everything_with_the_first_packet(void **state)
     scene_close(&scene);
 }
 
+static void who_missed_the_first_welcome_gets_everything_after_the_second(void **state)
+{
+    (void)state;
+    Scene scene;
+    scene_open(&scene, 1, 5);
+    scene.node[0].tank[0].drive = drive_nowhere;
+    scene.node[0].tank[0].def.trigger.silence_ns = FL_FOREVER;
+    scene_network(&scene, 1, FL_MS(30), 0, 0);
+    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    scene_run(&scene, FL_SEC(1), NULL);
+    assert_int_equal(scene_start(&scene, 1), FL_OK);
+    scene.node[1].cut_in = true;
+    scene_run(&scene, FL_MS(1200), NULL);
+    assert_int_equal(fl_session_peer_count(scene.node[0].session), 1);
+    scene.node[1].cut_in = false;
+    scene_run(&scene, FL_SEC(4), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
+    assert_true(sees(&scene, 1, &scene.node[0].tank[0]));
+    scene_close(&scene);
+}
+
 // ---------------------------------------------------------------- not in
 
 static void a_host_that_is_full_says_so(void **state)
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(joining_succeeds_although_half_of_all_datagrams_get_lost),
         cmocka_unit_test(a_client_that_asks_on_a_good_line_is_in_after_one_round_trip),
         cmocka_unit_test(who_comes_late_gets_everything_with_the_first_packet),
+        cmocka_unit_test(who_missed_the_first_welcome_gets_everything_after_the_second),
         cmocka_unit_test(a_host_that_is_full_says_so),
         cmocka_unit_test(a_host_of_another_world_says_so),
         cmocka_unit_test(without_an_answer_the_possible_causes_are_listed),
