@@ -36,7 +36,8 @@ static int compare(const void *a, const void *b)
 
 static double median_ratio(const double *times, const double *yardstick, int32_t rounds)
 {
-    double ratio[ROUNDS_AT_MOST];
+    FL_ASSERT(rounds > 0);
+    double ratio[ROUNDS_AT_MOST] = {0.0};
     for (int32_t r = 0; r < rounds; r++) {
         ratio[r] = times[r] / yardstick[r];
     }
@@ -58,7 +59,7 @@ void bench_contest(BenchReport *report, const char *contest, const BenchContende
 {
     FL_ASSERT(contender_count <= BENCH_CONTENDERS && rounds <= ROUNDS_AT_MOST);
     FL_ASSERT(report->count + contender_count <= BENCH_ROWS);
-    double times[BENCH_CONTENDERS][ROUNDS_AT_MOST];
+    double times[BENCH_CONTENDERS][ROUNDS_AT_MOST] = {{0.0}};
     for (int32_t r = -1; r < rounds; r++) { // round -1 warms up and is not counted
         for (int32_t c = 0; c < contender_count; c++) {
             double t = timed(contenders[c].work, ctx);

@@ -280,8 +280,15 @@ static void payload_up(World *w, int32_t client, uint8_t fate)
 static void payload_down(World *w, int32_t client, uint8_t fate)
 {
     FlSealPeer peer = fl_seal_server_at(w->server, place_of(w->place[client]));
+    FlSealPeerStatus status;
+    if (fl_seal_server_status(w->server, peer, &status) != FL_OK) {
+        return;
+    }
+    // Two may have the same address by now: it goes to whose connection it is.
+    bool invited = status.invite_id != 0;
+    int32_t owner = (int32_t)(uint32_t)status.client_id - (invited ? 0 : 1);
     uint8_t buffer[FL_SEAL_PACKET_BYTES];
-    int32_t count = new_payload(w, false, client, buffer);
+    int32_t count = new_payload(w, false, owner, buffer);
     FlSealed out[2];
     int32_t out_count;
     uint64_t sequence = fl_seal_server_sequence(w->server, peer) + (fate >> 4);

@@ -204,8 +204,9 @@ FL_API FL_NODISCARD FlResult fl_seal_client_create(const FlSealClientDef *def,
                                                    FlSealClient **client);
 FL_API void fl_seal_client_destroy(FlSealClient *client);
 
-/// Starts connecting, from any state. `unix_s` is Unix time now; only differences to it count
-/// later. Errors: FL_BAD_VALUE (then the state is INVALID_TOKEN, or TOKEN_EXPIRED).
+/// Starts connecting, from any state. `unix_s` is Unix time now; only numbers_by_age needs it: how
+/// long a token is tried follows from its own two times, so a wrong clock shuts nobody out.
+/// Errors: FL_BAD_VALUE (then the state is INVALID_TOKEN).
 FL_API FL_NODISCARD FlResult fl_seal_client_connect(FlSealClient *client, FlTime now,
                                                     uint64_t unix_s,
                                                     const uint8_t token[FL_SEAL_TOKEN_BYTES]);
@@ -229,7 +230,8 @@ FL_API FlSealDrop fl_seal_client_receive(FlSealClient *client, FlTime now, FlAdd
 /// answers FL_NOT_FOUND. Time-outs are noticed here.
 FL_API FL_NODISCARD FlResult fl_seal_client_next(FlSealClient *client, FlTime now, FlSealed *out);
 
-/// When fl_seal_client_next has something to do. FL_FOREVER: nothing ever, as things are.
+/// When fl_seal_client_next has something to do; in the past: now. FL_FOREVER: nothing ever, as
+/// things are.
 FL_API FlTime fl_seal_client_deadline(const FlSealClient *client);
 
 /// The lowest number for the next payload.

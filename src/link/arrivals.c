@@ -34,7 +34,7 @@ void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity)
 
 static Report *report_at(const Arrivals *a, int64_t serial)
 {
-    return &a->reports[serial % a->capacity];
+    return &a->reports[serial & (a->capacity - 1)]; // a power of two
 }
 
 static bool is_seen(const Arrivals *a, int64_t sequence)
@@ -162,11 +162,10 @@ static void move_on(Arrivals *a)
 
 void fl__arrivals_confirmed(Arrivals *a, const Carried *carried)
 {
-    for (uint64_t left = carried->mask, serial = (uint64_t)carried->first; left != 0;
-         left >>= 1, serial++) {
-        bool told = (left & 1u) != 0;
-        if (told && (int64_t)serial >= a->first_serial && (int64_t)serial < a->next_serial) {
-            confirm(a, report_at(a, (int64_t)serial));
+    int64_t serial = carried->first;
+    for (uint64_t left = carried->mask; left != 0; left >>= 1, serial++) {
+        if ((left & 1u) != 0 && serial >= a->first_serial) {
+            confirm(a, report_at(a, serial));
         }
     }
     move_on(a);
@@ -329,10 +328,10 @@ bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns,
 
 void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
 {
-    for (int32_t i = 0; i < 64; i++) {
-        int64_t serial = carried->first + i;
-        if ((carried->mask >> i & 1u) == 0 || serial < a->first_serial) {
-            continue; // confirmed since it was written
+    int64_t serial = carried->first;
+    for (uint64_t left = carried->mask; left != 0; left >>= 1, serial++) {
+        if ((left & 1u) == 0 || serial < a->first_serial) {
+            continue; // or confirmed since it was written
         }
         Report *report = report_at(a, serial);
         if (report->carried_at == NEVER && report->owed && !report->confirmed) {

@@ -771,9 +771,11 @@ void fl_link_update(FlLink *link, FlTime now)
     if (!link->alive) {
         return;
     }
-    FlClockDelays delays = fl_clock_delays(&link->clock);
-    fl__budget_adapt(&link->out->budget, &link->out->adaptation, &link->def, &link->out->outbox,
-                     &delays, clock);
+    if (clock >= link->out->adaptation.next) {
+        FlClockDelays delays = fl_clock_delays(&link->clock);
+        fl__budget_adapt(&link->out->budget, &link->out->adaptation, &link->def, &link->out->outbox,
+                         &delays, clock);
+    }
     if (fl_span(clock, link->heard_at) >= link->def.timeout_ns) {
         fl_link_close(link);
     }

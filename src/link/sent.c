@@ -83,9 +83,14 @@ FlTime fl__trips_percentile(const RoundTrips *trips, double share)
 
 // ---------------------------------------------------------------- fates
 
+static Sent *place_of(const Outbox *o, int64_t sequence)
+{
+    return &o->ring[sequence & (o->capacity - 1)]; // a power of two
+}
+
 Sent *fl__outbox_find(const Outbox *o, int64_t sequence)
 {
-    Sent *sent = &o->ring[sequence % o->capacity];
+    Sent *sent = place_of(o, sequence);
     return sent->undecided && sent->sequence == sequence ? sent : NULL;
 }
 
@@ -130,7 +135,7 @@ bool fl__outbox_has_room(const Outbox *o)
 
 bool fl__outbox_crowded(const Outbox *o)
 {
-    return o->ring[o->next % o->capacity].undecided || o->undecided_count >= o->capacity / 4 * 3;
+    return place_of(o, o->next)->undecided || o->undecided_count >= o->capacity / 4 * 3;
 }
 
 void fl__outbox_add(Outbox *o, const Sent *sent)
@@ -138,7 +143,7 @@ void fl__outbox_add(Outbox *o, const Sent *sent)
     if (o->undecided_count > 0 && o->next - o->undecided >= SEQUENCE_SPAN) {
         fl__outbox_decide(o, fl__outbox_find(o, o->undecided), FL_FATE_UNKNOWN, 0);
     }
-    Sent *place = &o->ring[o->next % o->capacity];
+    Sent *place = place_of(o, o->next);
     o->next++;
     if (place->undecided) {
         tell(o, sent, FL_FATE_UNKNOWN, 0);

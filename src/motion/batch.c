@@ -107,5 +107,5 @@ void fl_motion_positions(FlModel model, int32_t count, const FlMotionArrays *mot
     case FL_MODEL_AUTO:
         break;
     }
-    FL_ASSERT(false && "models of a batch: still, linear, quadratic, circular");
+    FL_ASSERT(model != FL_MODEL_CUBIC && model != FL_MODEL_AUTO);
 }

@@ -147,7 +147,7 @@ FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
     case FL_MODEL_AUTO:
         break;
     }
-    FL_ASSERT(false && "a motion has one of the models above");
+    FL_ASSERT(motion->model != FL_MODEL_AUTO);
     return motion->position;
 }
 

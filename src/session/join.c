@@ -40,6 +40,7 @@ enum { KIND_JOIN = 1, KIND_WELCOME = 2, KIND_REFUSE = 3 };
 enum { REASON_FULL = 1, REASON_PROTOCOL = 2 };
 
 #define JOIN_BYTES 40
+#define PADDING_BYTES 21
 #define OFFSET_END (UINT64_C(1) << 62) // 146 years, and as many to go
 
 static void write_head(FlWriter *w, uint8_t *bytes, int32_t capacity, uint64_t kind)
@@ -121,7 +122,10 @@ static bool read_join(FlSession *session, FlReader *r, FlAddress from, FlTime no
 {
     uint64_t protocol = fl_reader_take(r, 64);
     uint64_t nonce = fl_reader_take(r, 64);
-    uint64_t padding = fl_reader_take(r, 64) | fl_reader_take(r, 64) | fl_reader_take(r, 40);
+    uint64_t padding = 0;
+    for (int32_t bytes = 0; bytes < PADDING_BYTES; bytes++) {
+        padding |= fl_reader_take(r, 8);
+    }
     if (r->failed || padding != 0 || r->bit_count != r->size_bits) {
         return false;
     }
@@ -261,9 +265,9 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
     write_head(&w, session->packet, JOIN_BYTES, KIND_JOIN);
     fl_writer_put(&w, session->world.protocol_id, 64);
     fl_writer_put(&w, session->nonce, 64);
-    fl_writer_put(&w, 0, 64);
-    fl_writer_put(&w, 0, 64);
-    fl_writer_put(&w, 0, 40);
+    for (int32_t bytes = 0; bytes < PADDING_BYTES; bytes++) {
+        fl_writer_put(&w, 0, 8);
+    }
     give(&w, session->def.host, out);
     return true;
 }

@@ -80,7 +80,7 @@ void fl__session_end(FlSession *session, const char *why);
 
 /// Opens the conversation with a peer. False: no memory.
 bool fl__peer_open(FlSession *session, Peer *peer, FlTime now);
-void fl__peer_drop(FlSession *session, int32_t peer);
+void fl__peer_drop(FlSession *session, int32_t index);
 
 /// Whoever comes late gets everything there is.
 void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now);

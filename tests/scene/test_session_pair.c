@@ -327,7 +327,9 @@ static void messages_arrive_once_and_in_order_beside_the_motion(void **state)
     assert_int_equal(fl_session_send(host, 3, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
     assert_int_equal(fl_session_send(host, -1, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
     FlLinkStats stats;
+    memset(&stats, 7, sizeof stats);
     assert_int_equal(fl_session_peer_stats(host, 3, 0, &stats), FL_NOT_FOUND);
+    assert_int_equal(stats.packets_out, 0);
     scene_close(&scene);
 }
 
@@ -419,6 +421,28 @@ static void with_a_small_budget_large_updates_have_their_turn_too(void **state)
     a_small_budget_is_shared_by_all(CROWD);
 }
 
+static void what_waits_for_the_budget_goes_when_there_is_some_without_another_frame(void **state)
+{
+    (void)state;
+    Scene scene;
+    Crowd crowd;
+    memset(&crowd, 0, sizeof crowd);
+    crowd.large = CROWD;
+    scene_open(&scene, 1, 6);
+    scene.ctx = &crowd;
+    scene.node[0].no_frames = scene.node[1].no_frames = true;
+    FlLinkDef *link = &scene.node[0].def.link;
+    link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
+    scene_start_all(&scene);
+    scene_run(&scene, FL_SEC(2), NULL);
+    move_crowd(&scene, 0); // all at once, and then nothing more; nor any answer
+    scene.node[0].due = scene.now;
+    scene.node[1].cut_in = true;
+    scene_run(&scene, FL_SEC(2) + FL_MS(600), NULL); // 4800 bytes at once and 2400 since
+    assert_int_equal(count_of(&scene, 0, FL_SESSION_UPDATES_SENT), CROWD);
+    scene_close(&scene);
+}
+
 // ---------------------------------------------------------------- an old motion
 
 static void what_is_told_anew_to_a_late_comer_is_told_to_all(void **state)
@@ -494,7 +518,7 @@ static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
     scene_run(&scene, FL_SEC(30), NULL);
     print_message("             %lld datagrams, hash 0x%016llx\n", (long long)scene.datagram_count,
                   (unsigned long long)scene.hash);
-    assert_true(scene.datagram_count > 1500);
+    assert_true(scene.datagram_count > 1000);
     // Of every byte sent: changes with anything that link, clock, motion or session say
     // differently.
     assert_int_equal(scene.hash, UINT64_C(0));
@@ -515,6 +539,7 @@ int main(void)
         cmocka_unit_test(messages_arrive_once_and_in_order_beside_the_motion),
         cmocka_unit_test(with_a_small_budget_everybody_has_a_turn),
         cmocka_unit_test(with_a_small_budget_large_updates_have_their_turn_too),
+        cmocka_unit_test(what_waits_for_the_budget_goes_when_there_is_some_without_another_frame),
         cmocka_unit_test(what_is_told_anew_to_a_late_comer_is_told_to_all),
         cmocka_unit_test(a_state_behind_the_present_is_taken_although_the_motion_was_told_anew),
         cmocka_unit_test(a_scene_is_the_same_bytes_with_every_compiler),

@@ -437,6 +437,26 @@ static void an_update_that_is_older_than_what_is_shown_is_ignored_and_counted(vo
     close_all(&f);
 }
 
+static void an_update_is_placed_at_its_arrival_as_the_sender_will_hear_of_it(void **state)
+{
+    (void)state;
+    Fixture f;
+    open_host(&f);
+    FlTime joined = f.now;
+    for (int32_t i = 0; i < 20; i++) {
+        f.now += FL_US(137) * i;
+        FlTime told = host_time(&f);
+        give_update(&f, (uint32_t)f.welcome.first, 0, told, 5.0);
+        FlEntityId none = {0};
+        FlEntityId id = fl_entity_next(f.session, none);
+        const FlShow *show = &fl__entity_find(f.session, id)->show;
+        FlTime rounded = f.now - (f.now - joined) % FL_LINK_STEP_NS;
+        assert_int_equal(fl_path_at(&show->placed, FL_FOREVER)->from,
+                         fl_session_time(f.session, rounded));
+    }
+    close_all(&f);
+}
+
 static void a_payload_with_a_fault_has_no_effect_at_all(void **state)
 {
     (void)state;
@@ -665,6 +685,7 @@ int main(void)
         cmocka_unit_test(a_peer_may_speak_of_its_own_entities_only),
         cmocka_unit_test(a_host_may_not_speak_of_the_clients_entities),
         cmocka_unit_test(an_update_that_is_older_than_what_is_shown_is_ignored_and_counted),
+        cmocka_unit_test(an_update_is_placed_at_its_arrival_as_the_sender_will_hear_of_it),
         cmocka_unit_test(a_payload_with_a_fault_has_no_effect_at_all),
         cmocka_unit_test(more_entities_than_there_is_room_for_are_dropped_and_counted),
         cmocka_unit_test(a_teleport_at_the_very_time_of_the_last_update_is_shown),
