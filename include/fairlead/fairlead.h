@@ -15,6 +15,7 @@
 #include "fairlead/link.h"
 #include "fairlead/motion.h"
 #include "fairlead/net.h"
+#include "fairlead/seal.h"
 #include "fairlead/send.h"
 #include "fairlead/session.h"
 #include "fairlead/show.h"

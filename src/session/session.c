@@ -286,7 +286,12 @@ FlTime fl__session_local(const FlSession *session, FlTime now)
 
 FlTime fl_session_time(const FlSession *session, FlTime now)
 {
-    return fl_session_clock_at(&session->clock, fl__session_local(session, now));
+    FlTime local = fl__session_local(session, now);
+    if (session->def.role == FL_ROLE_HOST) { // its clock is the session's, also over a pause
+        FlTime then = fl_session_clock_at(&session->clock, session->told_at);
+        return fl_time_add(then, fl_span(local, session->told_at));
+    }
+    return fl_session_clock_at(&session->clock, local);
 }
 
 FlTime fl_session_time_error(const FlSession *session)
@@ -295,29 +300,28 @@ FlTime fl_session_time_error(const FlSession *session)
     return known ? fl_session_clock_error(&session->clock) : FL_FOREVER;
 }
 
-// The host's clock is the session's, also over a pause in which the host did nothing: the others'
-// time went on, by the offset they were told when they joined.
-static void lead_over_pause(FlSession *session, FlTime local)
+// A pause in which the host did nothing is no break in its clock: the others' time went on, by the
+// offset that they were told when they joined.
+static void lead_over_pause(FlSession *session, FlTime now)
 {
-    FlTime passed = fl_span(local, session->told_at);
-    if (passed > FL_SESSION_CLOCK_GAP_NS) {
-        FlTime then = fl_session_clock_at(&session->clock, session->told_at);
+    FlTime local = fl__session_local(session, now);
+    if (fl_span(local, session->told_at) > FL_SESSION_CLOCK_GAP_NS) {
+        FlTime time = fl_session_time(session, now);
         fl_session_clock_init(&session->clock);
-        fl_session_clock_lead(&session->clock, local, fl_time_add(then, passed));
+        fl_session_clock_lead(&session->clock, local, time);
     }
 }
 
 static void update_time(FlSession *session, FlTime now)
 {
-    FlTime local = fl__session_local(session, now);
     const FlClock *reference = NULL;
     if (session->def.role == FL_ROLE_HOST) {
-        lead_over_pause(session, local);
+        lead_over_pause(session, now);
     } else if (session->peers[0].used) {
         reference = fl_link_peer_clock(session->peers[0].link);
     }
-    fl_session_clock_update(&session->clock, reference, local);
-    session->told_at = local;
+    session->told_at = fl__session_local(session, now);
+    fl_session_clock_update(&session->clock, reference, session->told_at);
 }
 
 // ---------------------------------------------------------------- datagrams

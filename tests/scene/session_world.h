@@ -530,7 +530,7 @@ static inline void scene_deliver(Scene *scene, const FlFlightPacket *packet)
     if (node->asleep) { // waits at the socket
         uint8_t copy[FL_LINK_PACKET_BYTES];
         memcpy(copy, packet->data, (size_t)packet->bytes);
-        FlTime later = scene->now + FL_MS(1);
+        FlTime later = (scene->now / FL_MS(1) + 1) * FL_MS(1); // all at once, when it wakes
         assert_int_equal(fl_flight_push(scene->flight, later, packet->tag, copy, packet->bytes),
                          FL_OK);
         return;

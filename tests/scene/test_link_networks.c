@@ -79,7 +79,6 @@ static void load(World *world, FlRandom *r)
     }
 }
 
-static int g_seed;
 static void one_network(uint64_t seed)
 {
     FlRandom random = random_stream(seed);
@@ -114,7 +113,6 @@ static void fates_are_true_and_messages_arrive_once_over_random_networks(void **
     (void)state;
     int32_t count = CASES(400);
     for (int32_t seed = 1; seed <= count; seed++) {
-        g_seed = seed;
         one_network((uint64_t)seed);
     }
 }

@@ -189,7 +189,7 @@ static void more_packets_under_way_than_can_be_awaited_leave_some_unknown(void *
     for (int32_t i = 0; i < 2; i++) {
         WorldFates fates = world_fates(&world, i);
         assert_true(fl_link_alive(world.end[i].link));
-        assert_true(fates.delivered > 100 && fates.unknown > 1000);
+        assert_true(fates.delivered > 50 && fates.unknown > 1000);
     }
     world_stream(&world, 0, FL_FOREVER, 0);
     world_stream(&world, 1, FL_FOREVER, 0);
@@ -216,7 +216,7 @@ static void a_whole_scene_has_the_same_bytes_with_every_compiler(void **state)
     world_run(&world, FL_SEC(40), NULL);
     assert_true(world_all_heard(&world));
     world_end(&world);
-    uint64_t golden = UINT64_C(0);
+    uint64_t golden = UINT64_C(0x71f56e7deaf4bf1b);
     if (world.hash != golden) {
         fail_msg("golden hash is 0x%016llx", (unsigned long long)world.hash);
     }
