@@ -71,6 +71,8 @@ typedef struct FlLinkDef {
                          ///< most 10 s.
     FlTime keep_alive_ns; ///< Say something at least this often (sooner if there is no answer).
                           ///< FL_FOREVER: never for its own sake. One end is enough.
+    int32_t eager_count;  ///< The first so many packets go at least every 100 ms, so that the two
+                          ///< clocks get to know each other soon.
     FlTime timeout_ns;    ///< A peer not heard from for this long is gone; at most 30 minutes.
     FlTime reorder_ns; ///< A packet overtaken by one this much earlier is given up as lost. So is
                        ///< one overtaken by 1024 others.

@@ -76,9 +76,9 @@ static bool is_power_of_two(int32_t n)
 
 static bool def_is_good(const FlLinkDef *def)
 {
-    bool times = def->ack_delay_ns >= 0 && def->ack_delay_ns <= ACK_DELAY_AT_MOST &&
-                 def->keep_alive_ns > 0 && def->timeout_ns > 0 &&
-                 def->timeout_ns <= TIMEOUT_AT_MOST && def->reorder_ns > 0;
+    bool times = def->eager_count >= 0 && def->ack_delay_ns >= 0 &&
+                 def->ack_delay_ns <= ACK_DELAY_AT_MOST && def->keep_alive_ns > 0 &&
+                 def->timeout_ns > 0 && def->timeout_ns <= TIMEOUT_AT_MOST && def->reorder_ns > 0;
     bool rates = def->rate_min_bytes_s > 0.0 && def->rate_bytes_s >= def->rate_min_bytes_s &&
                  def->rate_max_bytes_s >= def->rate_bytes_s && isfinite(def->rate_max_bytes_s);
     bool sizes = is_power_of_two(def->sent_capacity) && def->sent_capacity >= 16 &&
@@ -627,9 +627,16 @@ FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writ
 // When to say something for its own sake. What was not answered is said again sooner, and in
 // earnest when half the time-out is over: where half of all packets are lost, one question in a
 // while would not keep a link alive.
+//
+// At first the two clocks know nothing of each other: who wants it talks often until they do.
+#define EAGER_EVERY FL_MS(100)
+
 static FlTime keep_alive_due(const FlLink *link)
 {
     FlTime wait = link->def.keep_alive_ns;
+    if (link->out->packets < (uint64_t)link->def.eager_count) {
+        wait = wait < EAGER_EVERY ? wait : EAGER_EVERY;
+    }
     if (wait != FL_FOREVER && link->heard_at < link->out->said_at) {
         FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
         FlTime urgent = link->def.timeout_ns / 40;

@@ -20,6 +20,7 @@ FlSessionDef fl_session_def_default(void)
         .join_timeout_ns = FL_SEC(5),
         .cookie = SESSION_COOKIE,
     };
+    def.link.eager_count = 16; // playing starts when the time is known
     return def;
 }
 
@@ -179,6 +180,7 @@ bool fl__peer_open(FlSession *session, Peer *peer, FlTime now)
     def.alloc = session->def.alloc;
     if (session->def.role == FL_ROLE_HOST) {
         def.keep_alive_ns = FL_FOREVER; // the client keeps it alive, and we answer
+        def.eager_count = 0;
     }
     if (fl_link_create(&def, now, &peer->link) != FL_OK) {
         return false;

@@ -444,7 +444,7 @@ static void what_waits_for_the_budget_goes_when_there_is_some_without_another_fr
     scene.node[0].due = scene.now;
     scene_run(&scene, scene.now + FL_MS(10), NULL);
     assert_true(count_of(&scene, 0, FL_SESSION_UPDATES_SENT) < 2 * CROWD);
-    scene_run(&scene, scene.now + FL_MS(890), NULL);
+    scene_run(&scene, scene.now + FL_MS(990), NULL);
     assert_int_equal(count_of(&scene, 0, FL_SESSION_UPDATES_SENT), 2 * CROWD);
     scene_close(&scene);
 }
