@@ -435,7 +435,7 @@ static void apply_arrivals(FlLink *link, const Incoming *in, FlTime now)
         return;
     }
     const ArrivalsMessage *m = &in->arrivals;
-    for (int32_t i = 0; i < m->count; i++) {
+    for (int32_t i = m->count - 1; i >= 0; i--) { // the oldest first: the clock wants it so
         apply_report(link, m->sequence[i], m->arrived_steps[i] * FL_LINK_STEP_NS, m->refused[i], in,
                      now);
     }

@@ -45,6 +45,10 @@ static inline WorldDef world_def_default(uint64_t seed)
 
 // ---------------------------------------------------------------- state
 
+/// Packets after which a fate that is not decided is given up: a quarter of the numbers that
+/// travel.
+#define WORLD_SEQUENCE_SPAN 16384
+
 /// What really became of a packet, by its tag.
 typedef struct WorldTruth {
     FlTime sent;    // on the sender's clock
@@ -246,7 +250,10 @@ static inline void world_poll_fates(World *world, int32_t i)
         } else if (event.fate == FL_FATE_LOST) {
             assert_false(truth->taken);
         } else {
-            assert_true(truth->crowded || !fl_link_alive(end->link));
+            // Where nine of ten packets are lost, a report may not get through before the packet's
+            // number comes round: then nobody will ever know.
+            bool came_round = end->next_tag - event.tag >= WORLD_SEQUENCE_SPAN;
+            assert_true(truth->crowded || came_round || !fl_link_alive(end->link));
         }
     }
     assert_int_equal(fl_link_poll_fate(end->link, &event), FL_NOT_FOUND);

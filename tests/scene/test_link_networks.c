@@ -37,7 +37,7 @@ static FlImpairSettings random_way(FlRandom *r)
         way.burst_loss_ppm = pick(r, 300000, 1000000);
     }
     if (random_chance(r, 4)) {
-        way.rate_bytes_s = pick(r, 6000, 200000);
+        way.rate_bytes_s = pick(r, 30000, 200000); // above what the payloads alone take
         way.queue_ns = pick_ms(r, 20, 800);
     }
     return way;
@@ -66,14 +66,18 @@ static void load(World *world, FlRandom *r)
 {
     for (int32_t i = 0; i < 2; i++) {
         if (!random_chance(r, 4)) {
-            world_stream(world, i, pick_ms(r, 10, 100), pick(r, 0, 120));
+            FlTime every =
+                pick_ms(r, 10, 100); // one draw a line: compilers order arguments as they like
+            int32_t bytes = pick(r, 0, 120);
+            world_stream(world, i, every, bytes);
         }
         for (int32_t kind = 0; kind < WORLD_KINDS; kind++) {
             world->end[i].talk[kind].bytes =
                 kind == FL_DELIVERY_ORDERED ? pick(r, 8, 2000) : pick(r, 8, 256);
             if (random_chance(r, 2)) {
-                world_say(world, i, (FlDelivery)kind, pick(r, 1, 300),
-                          random_chance(r, 2) ? 0 : pick_ms(r, 1, 100));
+                int32_t count = pick(r, 1, 300);
+                FlTime every = random_chance(r, 2) ? 0 : pick_ms(r, 1, 100);
+                world_say(world, i, (FlDelivery)kind, count, every);
             }
         }
     }

@@ -351,6 +351,28 @@ static void sequences_and_times_come_round_and_nobody_notices(void **state)
     fl_link_destroy(b);
 }
 
+static void fates_come_in_the_order_of_sending(void **state)
+{
+    (void)state;
+    FlLinkDef def = fl_link_def_default();
+    FlLink *a = open_link(&def, 0);
+    FlLink *b = open_link(&def, 0);
+    for (uint64_t i = 0; i < 5; i++) {
+        Sealed sealed = pack(a, FL_MS(10), 1, i);
+        if (i != 1) {
+            (void)unpack(b, FL_MS(20 - (int64_t)i), &sealed);
+        }
+    }
+    Sealed answer = pack(b, FL_MS(30), 0, 0);
+    (void)unpack(a, FL_MS(40), &answer);
+    uint64_t tags[] = {0, 2, 3, 4};
+    for (int32_t i = 0; i < 4; i++) {
+        assert_int_equal(fate_of(a).tag, tags[i]);
+    }
+    fl_link_destroy(a);
+    fl_link_destroy(b);
+}
+
 static void fates_nobody_polls_stop_the_sender(void **state)
 {
     (void)state;
@@ -542,6 +564,7 @@ int main(void)
         cmocka_unit_test(a_carrier_that_numbers_packets_saves_four_bytes),
         cmocka_unit_test(an_arrival_before_the_last_now_is_reported_as_it_was),
         cmocka_unit_test(sequences_and_times_come_round_and_nobody_notices),
+        cmocka_unit_test(fates_come_in_the_order_of_sending),
         cmocka_unit_test(fates_nobody_polls_stop_the_sender),
         cmocka_unit_test(a_packet_begun_before_the_end_has_a_fate_too),
         cmocka_unit_test(a_packet_may_arrive_while_another_is_made),

@@ -182,7 +182,7 @@ static void a_kicked_client_hears_ten_goodbyes(void **state)
     fl_seal_server_disconnect(w.server, 1, peer);
     fl_seal_server_disconnect(w.server, 1, peer); // stale by now: ignored
     assert_int_equal(fl_seal_server_at(w.server, w.at).index1, 0);
-    HandOpened opened;
+    HandOpened opened = {0};
     for (uint64_t i = 0; i < 10; i++) {
         assert_true(hear(&w, 1, &opened));
         assert_true(opened.genuine && opened.kind == 6 && opened.sequence == 1 + i);
