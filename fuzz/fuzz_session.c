@@ -200,7 +200,7 @@ static void give_packet(Scene *scene, Script *script, int32_t from)
 
 static void give_raw(Scene *scene, Script *script, int32_t from)
 {
-    uint8_t bytes[64];
+    uint8_t bytes[80]; // more than is used, or gcc worries
     int32_t count = take(script) % 65;
     for (int32_t i = 0; i < count; i++) {
         bytes[i] = take(script);

@@ -123,7 +123,7 @@ typedef struct OutSlot {
 typedef struct InSlot {
     uint16_t length;
     bool present;
-    bool taken;
+    bool taken; // unordered only: by the user; still present until the window has moved past it
     uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
 } InSlot;
 

@@ -331,7 +331,7 @@ void fl__stream_accept(Stream *s, const FragmentMessage *m)
         return; // a repetition of what is here already, or no room for it
     }
     InSlot *slot = in_at(s, n);
-    if (slot->present || slot->taken) {
+    if (slot->present) {
         return;
     }
     slot->present = true;

@@ -470,6 +470,7 @@ static void loss_counts_what_never_came_even_across_a_leap(void **state)
     assert_true(c.arrivals.loss > 0.999);
     // A carrier's numbers may leap by billions, in no time.
     double before = processor_seconds();
+    c.arrivals.loss = 0.0;
     note(&c, INT64_MAX / 2, 0);
     assert_true(c.arrivals.loss > 0.999);
     assert_true(processor_seconds() - before < 0.1);
@@ -538,6 +539,28 @@ static void a_report_rides_again_only_after_the_repeat_time(void **state)
     assert_int_equal(tell(&c, FL_MS(10), FL_MS(100), 1).size, 8);
     assert_int_equal(tell(&c, FL_MS(109), FL_MS(100), 1).size, 0);
     assert_int_equal(tell(&c, FL_MS(110), FL_MS(100), 1).size, 8);
+}
+
+static void neighbours_too_far_apart_go_in_two_packets(void **state)
+{
+    (void)state;
+    struct {
+        int64_t gap;
+        FlTime steps;
+        int32_t first_count;
+    } cases[] = {
+        {1, 32767, 2}, {1, 32768, 1}, {1, -32768, 2}, {1, -32769, 1}, {257, 0, 2}, {258, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Case c;
+        case_init(&c);
+        FlTime arrived = FL_LINK_STEP_NS * 100000;
+        note(&c, 10, arrived);
+        note(&c, 10 + cases[i].gap, arrived + FL_LINK_STEP_NS * cases[i].steps);
+        FlTime now = FL_SEC(100);
+        assert_int_equal(tell(&c, now, FL_SEC(1), 300).message.count, cases[i].first_count);
+        assert_int_equal(tell(&c, now, FL_SEC(1), 300).message.count, 2 - cases[i].first_count);
+    }
 }
 
 // However far apart in sequence or time: the oldest is in the next packet, whatever else is due.
@@ -671,6 +694,7 @@ int main(void)
         cmocka_unit_test(an_answer_waits_for_the_ack_delay_and_sixteen_do_not_wait),
         cmocka_unit_test(only_answers_about_something_are_repeated_unasked),
         cmocka_unit_test(a_report_rides_again_only_after_the_repeat_time),
+        cmocka_unit_test(neighbours_too_far_apart_go_in_two_packets),
         cmocka_unit_test(the_oldest_report_is_never_left_behind),
         cmocka_unit_test(a_packet_tells_at_most_31_of_the_oldest_and_spans_64_serials),
         cmocka_unit_test(a_full_ring_presses_for_confirmation),

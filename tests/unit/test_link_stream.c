@@ -176,6 +176,25 @@ static void a_fragment_is_inside_the_window_or_one_window_beyond_or_impossible(v
     }
 }
 
+// Beyond the window it would have another fragment's place.
+static void what_has_no_room_is_not_taken_for_something_else(void **state)
+{
+    (void)state;
+    for (int32_t ordered = 0; ordered < 2; ordered++) {
+        Pipe p;
+        pipe_init(&p, ordered != 0);
+        uint8_t bytes[2] = {1, 'x'};
+        FragmentMessage m = {.serial = FL_LINK_WINDOW, .length = 2, .bytes = bytes};
+        fl__stream_accept(&p.stream, &m);
+        uint8_t got[RING];
+        int32_t count;
+        assert_int_equal(fl__stream_take(&p.stream, got, RING, &count), FL_NOT_FOUND);
+        m.serial = 0;
+        fl__stream_accept(&p.stream, &m);
+        assert_int_equal(fl__stream_take(&p.stream, got, RING, &count), FL_OK);
+    }
+}
+
 // ---------------------------------------------------------------- queueing and taking
 
 static void a_queue_says_when_it_is_full_and_what_it_never_takes(void **state)
@@ -429,6 +448,10 @@ static void a_fragment_is_repeated_after_a_growing_while_or_when_overtaken(void 
     // Unless it did arrive and found no room.
     fl__stream_refused(&p.stream, 0);
     assert_int_equal(fl__stream_due(&p.stream, &overtaken), now + FL_MS(600));
+    // Sent again, it may be lost again.
+    (void)send_at(&p, 1e9, now + FL_MS(600), &overtaken);
+    overtaken.delivered_after = now + FL_MS(700);
+    assert_int_equal(fl__stream_due(&p.stream, &overtaken), NEVER);
     fl__stream_acked(&p.stream, 0);
     assert_int_equal(fl__stream_due(&p.stream, &overtaken), FL_FOREVER);
     // Late news about what is done with changes nothing.
@@ -496,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fragments_come_out_as_they_went_in_and_every_truncation_is_short),
         cmocka_unit_test(a_fragment_is_inside_the_window_or_one_window_beyond_or_impossible),
+        cmocka_unit_test(what_has_no_room_is_not_taken_for_something_else),
         cmocka_unit_test(a_queue_says_when_it_is_full_and_what_it_never_takes),
         cmocka_unit_test(a_buffer_too_small_leaves_the_message_where_it_is),
         cmocka_unit_test(lengths_of_all_sizes_survive),
