@@ -173,8 +173,10 @@ static void deliver(State *s, int32_t from, int32_t which, uint8_t damage, bool 
     End *to = &s->end[1 - from];
     FlLinkPacket packet;
     FlLinkDrop drop = fl_link_receive(to->link, to->clock, f->tag, exact, f->size, &packet);
+    // What a crowded packet reports counts, too.
+    bool believed = drop == FL_LINK_DROP_NONE || drop == FL_LINK_DROP_CROWDED;
+    s->tainted = s->tainted || (believed && damage != 0);
     if (drop == FL_LINK_DROP_NONE) {
-        s->tainted = s->tainted || damage != 0;
         Truth *truth = &end->truth[f->tag];
         if (!s->tainted) {
             CHECK(!truth->taken);
