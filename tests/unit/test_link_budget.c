@@ -201,7 +201,7 @@ static void a_few_packets_prove_nothing(void **state)
     Case c;
     case_init(&c);
     for (int32_t i = 0; i < 10; i++) {
-        (void)second(&c, 1, 1);
+        (void)second(&c, 0, 2);
     }
     assert_int_equal(c.adaptation.slowed, 0);
 }

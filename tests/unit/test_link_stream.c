@@ -195,6 +195,29 @@ static void what_has_no_room_is_not_taken_for_something_else(void **state)
     }
 }
 
+static void of_two_versions_of_a_fragment_the_first_counts(void **state)
+{
+    (void)state;
+    for (int32_t ordered = 0; ordered < 2; ordered++) {
+        Pipe p;
+        pipe_init(&p, ordered != 0);
+        uint8_t first[2] = {1, 'a'};
+        uint8_t second[3] = {2, 'b', 'c'};
+        FragmentMessage m = {.serial = 1, .length = 2, .bytes = first};
+        fl__stream_accept(&p.stream, &m);
+        FragmentMessage forged = {.serial = 1, .length = 3, .bytes = second};
+        fl__stream_accept(&p.stream, &forged);
+        m.serial = 0;
+        fl__stream_accept(&p.stream, &m);
+        for (int32_t i = 0; i < 2; i++) {
+            uint8_t got[RING];
+            int32_t count;
+            assert_int_equal(fl__stream_take(&p.stream, got, RING, &count), FL_OK);
+            assert_int_equal(got[count - 1], 'a');
+        }
+    }
+}
+
 // ---------------------------------------------------------------- queueing and taking
 
 static void a_queue_says_when_it_is_full_and_what_it_never_takes(void **state)
@@ -520,6 +543,7 @@ int main(void)
         cmocka_unit_test(fragments_come_out_as_they_went_in_and_every_truncation_is_short),
         cmocka_unit_test(a_fragment_is_inside_the_window_or_one_window_beyond_or_impossible),
         cmocka_unit_test(what_has_no_room_is_not_taken_for_something_else),
+        cmocka_unit_test(of_two_versions_of_a_fragment_the_first_counts),
         cmocka_unit_test(a_queue_says_when_it_is_full_and_what_it_never_takes),
         cmocka_unit_test(a_buffer_too_small_leaves_the_message_where_it_is),
         cmocka_unit_test(lengths_of_all_sizes_survive),
