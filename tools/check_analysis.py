@@ -13,7 +13,7 @@ import sys
 
 import tree
 
-FOLDERS = ("src", "lab", "app", "bench", "examples")
+FOLDERS = ("src", "games", "lab", "app", "bench", "examples")
 TIDY = ["clang-tidy-14", "--quiet", "-p", sys.argv[1]]
 CPPCHECK = ["cppcheck", "--quiet", "--std=c11", "--enable=warning,performance,portability", "--inline-suppr",
             "--error-exitcode=1", "-I", "include", "-I", "src", "-I", "."]

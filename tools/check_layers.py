@@ -1,7 +1,7 @@
 """Who may include whom. The table is the one in docs/architecture.md; the library stays free of I/O and clocks.
 
 A room's files see its own private.h, its own public header, the public headers of the rooms it uses, and
-base/private.h. Programs see include/fairlead and each other's folders, never src/.
+base/private.h. Programs see include/fairlead and each other's folders, never src/; a game sees include/fairlead and itself.
 """
 import re
 
@@ -53,8 +53,10 @@ def check_room(room, path, problems):
 
 
 def check_program(path, problems):
-    search = [path.parent, tree.ROOT / "include", tree.ROOT]
+    search = [path.parent, tree.ROOT / "include", tree.ROOT, tree.ROOT / "games"]
     allowed = [tree.ROOT / folder for folder in ("include/fairlead", *PROGRAMS)]
+    if path.relative_to(tree.ROOT).parts[0] == "games":  # a game knows the library and itself, no other program
+        allowed = [tree.ROOT / "include/fairlead", path.parent]
     for where, name, ours in includes(path):
         found = next((base / name for base in search if (base / name).is_file()), tree.ROOT)
         if ours and not any(folder in found.resolve().parents for folder in allowed):
