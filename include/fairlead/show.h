@@ -1,9 +1,24 @@
-// fairlead/show.h: what a receiver shows of a remote entity, and when.
+// fairlead/show.h: what a receiver shows of an entity, and when.
 //
-// Updates arrive, each makes a piece of the *placed path* by the one rule in room `motion`, and
-// poses are asked of that path. So far: shown at once, at the time that the update is stamped with
-// (or, for comparison, by the local clock or the one-way delay). Holding back, smoothing and guided
-// replicas come here.
+//     update ──▶ hold ──▶ placement ──▶ convergence ──▶ pose
+//               when it    where the     how the picture
+//               counts     thing is      gets there
+//
+// Three choices, made per entity and free to combine. *Hold* says as of when things are shown: at
+// once (now), or as of Δ ago, so that an update has Δ to arrive and everybody shows the same thing
+// at the same time. *Placement* says where a thing is by the updates known so far. *Convergence*
+// says how the picture moves from where it was to where the newest update puts it. A cut (respawn,
+// teleport) ends all three: nothing is predicted, interpolated or smoothed across it.
+//
+// Two times. *Session time* is what callers pass. *Shown time* is session time minus Δ: what the
+// picture is of. Paths live in shown time; a change of Δ bends the way from one to the other, and
+// nothing else.
+//
+// What was shown is a function of time: poses may be asked for any time, in any order and as often
+// as wanted, and asking changes nothing. An update changes poses from its arrival on only.
+//
+// For a group that holds by the same Δ there is FlDeltaControl, which each peer runs; FlJumps
+// counts what players would see as a jump.
 //
 // Threads: no shared state.
 #ifndef FAIRLEAD_SHOW_H
@@ -11,27 +26,328 @@
 
 #include "fairlead/motion.h"
 
-/// Pieces of the placed path that are kept: a receiver may still ask about the recent past.
+// ---------------------------------------------------------------- the three choices
+
+/// X(name, word)
+#define FL_HOLD_TABLE(X)                                                                           \
+    X(AT_ONCE, "at_once") /* shown on arrival, as of now; Δ is not looked at */                   \
+    X(CAUSALITY,                                                                                   \
+      "causality") /* shown from generation + Δ on, as of Δ ago; later ones discarded */         \
+    X(RECKONED, "reckoned") /* the same, but later ones count from their arrival on */             \
+    X(ADAPTIVE, "adaptive") /* reckoned, with a Δ that fl_show_delta may change */
+
+typedef enum FlHold {
+#define FL_HOLD_ROW(name, word) FL_HOLD_##name,
+    FL_HOLD_TABLE(FL_HOLD_ROW)
+#undef FL_HOLD_ROW
+        FL_HOLD_COUNT
+} FlHold;
+
+/// X(name, word)
+#define FL_PLACEMENT_TABLE(X)                                                                      \
+    X(TIMESTAMPED, "timestamped")   /* by the update's own model from its own time on */           \
+    X(SNAP, "snap")                 /* stands where the newest update says */                      \
+    X(FIRST_ORDER, "first_order")   /* straight on, velocity from the last two positions */        \
+    X(HIGHER_ORDER, "higher_order") /* on the parabola of the last three, for as long as they      \
+                                     * span; then straight                                         \
+                                     */                                                            \
+    X(INTERPOLATED,                                                                                \
+      "interpolated") /* a curve to the next update, where known; else as timestamped */
+
+typedef enum FlPlacement {
+#define FL_PLACEMENT_ROW(name, word) FL_PLACEMENT_##name,
+    FL_PLACEMENT_TABLE(FL_PLACEMENT_ROW)
+#undef FL_PLACEMENT_ROW
+        FL_PLACEMENT_COUNT
+} FlPlacement;
+
+/// X(name, word)
+#define FL_CONVERGENCE_TABLE(X)                                                                    \
+    X(AT_ONCE, "at_once") /* the picture is where the placement says */                            \
+    X(STEPS, "steps")     /* the difference goes in equal steps */                                 \
+    X(SMOOTH, "smooth")   /* position and velocity stay continuous; see FlShowDef */
+
+typedef enum FlConvergence {
+#define FL_CONVERGENCE_ROW(name, word) FL_CONVERGENCE_##name,
+    FL_CONVERGENCE_TABLE(FL_CONVERGENCE_ROW)
+#undef FL_CONVERGENCE_ROW
+        FL_CONVERGENCE_COUNT
+} FlConvergence;
+
+/// A choice's word, and the choice of a word. Errors: FL_NOT_FOUND (and the first choice).
+FL_API const char *fl_hold_name(FlHold hold);
+FL_API const char *fl_placement_name(FlPlacement placement);
+FL_API const char *fl_convergence_name(FlConvergence convergence);
+FL_API FL_NODISCARD FlResult fl_hold_find(const char *name, FlHold *hold);
+FL_API FL_NODISCARD FlResult fl_placement_find(const char *name, FlPlacement *placement);
+FL_API FL_NODISCARD FlResult fl_convergence_find(const char *name, FlConvergence *convergence);
+
+// ---------------------------------------------------------------- settings
+
+#define FL_SHOW_DELTA_MAX_NS FL_MS(2000) ///< No Δ is longer.
+
+/// Smooth convergence promises, between two cuts:
+/// - Position and velocity are continuous.
+/// - The picture never passes beyond the placed thing, along the line between the two at the
+/// update.
+/// - Its speed *in the world* is at most `speed_limit`, while the placed motion is straight; or the
+///   placed speed plus `catch_up`, or the speed that it had when the update came, whichever is
+///   more. So with `speed_limit` = 1.1 × the game's top speed no step is a visible jump (in shown
+///   time: while Δ changes, divide by 1 + `warp`). Where the placed motion accelerates, what it
+///   gains until the next update comes on top.
+/// - It is there after `smooth_ns`, or as much later as that speed needs. Turns take `smooth_ns`.
+typedef struct FlShowDef {
+    FlHold hold;
+    FlTime delta_ns; ///< Δ (with FL_HOLD_ADAPTIVE: to begin with); 0 to FL_SHOW_DELTA_MAX_NS.
+    double warp; ///< Shown time runs at most this share fast or slow while Δ changes; above 0, at
+                 ///< most 0.5.
+    FlPlacement placement;
+    FlConvergence convergence;
+    int32_t step_count;   ///< Steps: how many; at least 1. The first is taken with the update.
+    FlTime step_ns;       ///< Steps: from one to the next; above 0.
+    FlTime smooth_ns;     ///< Smooth: how long it takes, if its speed allows; above 0.
+    double speed_limit;   ///< Smooth: distance per second, see above; INFINITY: no bound.
+    double catch_up;      ///< Smooth: relative to the placed thing, always allowed; above 0.
+    double snap_distance; ///< Steps and smooth: further off than this, the picture jumps (and
+                          ///< `snapped` counts). INFINITY: never.
+    uint32_t cookie;      ///< Set by fl_show_def_default(); leave alone.
+} FlShowDef;
+
+/// At once, timestamped, no convergence: where the thing most probably is now, for play that must
+/// react to it. The other settings suit an action game in metres, should the three be changed: Δ
+/// 100 ms, warp 0.08; 4 steps of 33 ms; smooth within 50 ms, catching up at
+/// 5 m/s (better: set `speed_limit`); snapping beyond 10 m.
+FL_API FlShowDef fl_show_def_default(void);
+
+// ---------------------------------------------------------------- one entity
+
+/// Pieces of what was shown that are kept: a receiver may still ask about the recent past.
 #define FL_SHOW_PIECES 8
 
+/// Updates that are kept: three that were shown, the others waiting for their time. If more wait,
+/// they are thinned out where they are densest. Enough for Δ = 200 ms at 60 updates a second.
+#define FL_SHOW_UPDATES 16
+
+#define FL_SHOW_CHANGES 4 ///< Changes of Δ that are remembered.
+
+/// Private: an update that arrived.
+typedef struct FlShowUpdate {
+    FlTime stamp;
+    uint32_t life;
+    FlMotion motion;
+} FlShowUpdate;
+
+/// Private: an offset that goes to nothing, smoothly. See src/show/glide.c.
+typedef struct FlShowGlide {
+    FlVec3 left;    ///< Distance to go, after what `drift` adds.
+    FlVec3 drift;   ///< Velocity at the start, fading within drift_s.
+    double drift_s; ///< Seconds.
+    double ramp_s;  ///< Seconds of speeding up, and of slowing down.
+    double glide_s; ///< Seconds until nothing is left.
+} FlShowGlide;
+
+/// Private: how the picture differs from a piece of the placed path. See src/show/convergence.c.
+typedef struct FlShowBlend {
+    FlShowGlide glide;
+    FlVec3 turn; ///< Rotation vector from placed to shown, to begin with.
+    bool active;
+} FlShowBlend;
+
+/// Private: one change of Δ. See src/show/shown_time.c.
+typedef struct FlShowChange {
+    FlTime from;
+    FlTime before_ns, after_ns;
+    FlShowGlide glide; ///< From before to after, in nanoseconds along x.
+} FlShowChange;
+
+/// One entity as one receiver shows it: about 6.8 KB, no allocation (FL_SHOW_BYTES_MAX at most).
+/// The counters may be read, and `placed`: the placed path in shown time, as far as updates have
+/// arrived.
 typedef struct FlShow {
+    FlShowDef def;
     FlPath placed;
     FlPiece storage[FL_SHOW_PIECES];
-    FlTime newest; ///< Stamp of the update in use.
-    uint32_t life; ///< Unwrapped from the two bits that travel.
+    FlShowBlend blend[FL_SHOW_PIECES]; ///< Of the piece in the same slot.
+    FlShowUpdate updates[FL_SHOW_UPDATES];
+    int32_t update_count;
+    FlShowChange changes[FL_SHOW_CHANGES];
+    int32_t change_count;
+    FlTime ready;  ///< Shown time of the last arrival: up to here `placed` is final.
+    FlTime newest; ///< Stamp of the newest update heard of, discarded ones included.
+    uint32_t life; ///< Of that update, unwrapped from the two bits that travel.
     bool started;
-    uint32_t overtaken; ///< Updates ignored because a newer one was here first.
+    uint32_t overtaken; ///< Updates ignored because a newer one was shown first.
+    uint32_t late;      ///< Came after generation + Δ. With causality: discarded.
+    uint32_t crowded;   ///< Thinned out because too many waited.
+    uint32_t refused;   ///< Not finite, of no model, or of a life that contradicts its neighbours'.
+    uint32_t snapped;   ///< Times that the picture jumped because it was too far off.
 } FlShow;
 
-/// In place: an FlShow holds a pointer into itself, so it must not be copied afterwards.
+#define FL_SHOW_BYTES_MAX 7168
+
+/// With the default settings. In place: an FlShow holds a pointer into itself, so it must not be
+/// copied afterwards.
 FL_API void fl_show_init(FlShow *show);
 
+/// With these settings, which must be in their ranges. In place, as above.
+FL_API void fl_show_init_with(FlShow *show, const FlShowDef *def);
+
 /// An update arrived. `stamp` is what it says of its own time; `update->motion` is to be shown from
-/// `arrival` on (session time), already re-timed if the receiver goes by another clock. False if it
-/// or a newer one was here before; of two with the same stamp, the one after a cut is newer.
+/// `arrival` on (session time), already re-timed if the receiver goes by another clock. Arrivals
+/// are in order; one that seems to go back counts as simultaneous with the last. False, and no
+/// effect but a counter's, if it or a newer one was shown before (of two with the same stamp, the
+/// one after a cut is newer), if it is late and the hold discards late ones, or is nothing to show.
 FL_API bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival);
 
-/// Errors: FL_NOT_FOUND: nothing has arrived by then.
+/// An own entity, shown as of Δ ago like everybody else's: hand in its truth (every frame, or what
+/// was exported); it arrives as it is generated. `model` as in fl_motion_make. False as above.
+FL_API bool fl_show_own(FlShow *show, FlModel model, const FlState *truth, uint32_t life);
+
+/// What to draw at `time`; the velocity is the picture's. What was shown in the past stays
+/// answered, as far back as it is kept.
+/// Errors: FL_NOT_FOUND: nothing has arrived by then, or it is forgotten; FL_BAD_VALUE: the answer
+/// is not finite (a motion that left every range). The pose is empty then.
 FL_API FL_NODISCARD FlResult fl_show_pose(const FlShow *show, FlTime time, FlPose *pose);
+
+/// The same before convergence: the pose of the placed path, by the rule that ledgers go by
+/// (fl_piece_placed).
+FL_API FL_NODISCARD FlResult fl_show_placed(const FlShow *show, FlTime time, FlPose *pose);
+
+/// The life that is shown at `time`, FL_LIFE_NONE if nothing is: a difference is a cut.
+FL_API uint32_t fl_show_life(const FlShow *show, FlTime time);
+
+/// The shown time: what the picture at session time `time` is of.
+FL_API FlTime fl_show_time(const FlShow *show, FlTime time);
+
+/// Δ changes to `delta_ns`, beginning at session time `from`, which everybody has agreed on and has
+/// not come yet. Shown time then runs `warp` fast or slow at most, first and last gently, until the
+/// new Δ is reached (a change by d takes d / warp + 0.1 s, at least 0.2 s); the picture does not
+/// jump. A change may interrupt another; one with the same `from` as the last replaces it. Schedule
+/// no more than three ahead. FL_HOLD_ADAPTIVE only. False, and no effect, if `from` is before the
+/// last one's.
+FL_API bool fl_show_delta(FlShow *show, FlTime delta_ns, FlTime from);
+
+// ---------------------------------------------------------------- one Δ for a group
+
+#define FL_DELTA_STEP_NS FL_MS(1) ///< Δ is a whole number of these.
+#define FL_DELTA_SOURCES 32       ///< Others whose lateness is watched, each for itself.
+#define FL_DELTA_SAMPLES 256      ///< Arrivals that are remembered, at most.
+
+/// Everybody in the group has the same period and limits.
+typedef struct FlDeltaDef {
+    FlTime initial_ns;        ///< What everybody starts with.
+    FlTime low_ns, high_ns;   ///< Δ stays within; 0 to FL_SHOW_DELTA_MAX_NS.
+    FlTime period_ns;         ///< Δ changes at multiples of this only; longer than any way between
+                              ///< two peers takes.
+    FlTime interval_ns;       ///< Speak this often; several times a period.
+    FlTime memory_ns;         ///< Arrivals older than this say nothing more.
+    int32_t late_allowed_ppm; ///< Share of updates that may come late, from each source.
+    FlTime margin_ns;         ///< Added to what was measured.
+    FlTime fall_ns;           ///< A proposal falls by at most this each period; it rises at once.
+    uint32_t cookie;          ///< Set by fl_delta_def_default(); leave alone.
+} FlDeltaDef;
+
+/// Right for a race over the Internet: 100 ms to begin with, 20 to 150 ms, agreed in periods of
+/// 500 ms, told every 100 ms; 5 % of the last 4 s may be late; 2 ms to spare, falling 5 ms a
+/// period.
+FL_API FlDeltaDef fl_delta_def_default(void);
+
+/// DELTA: what a peer knows of the proposals for two periods. Each is the largest known so far, or
+/// FL_DELTA_UNKNOWN. Five bytes.
+typedef struct FlDeltaMsg {
+    uint16_t period; ///< Low bits of the number of the newer period.
+    uint16_t newer;  ///< In steps; never unknown.
+    uint16_t older;  ///< In steps, of the period before.
+} FlDeltaMsg;
+
+#define FL_DELTA_UNKNOWN 2047
+#define FL_DELTA_BYTES 5
+
+/// Writes the message; the writer must be at a byte's start. The fields must be in range.
+FL_API void fl_delta_encode(FlWriter *writer, const FlDeltaMsg *msg);
+
+/// Reads one; false, and an empty message, if the bytes are none (then the reader has failed).
+FL_API FL_NODISCARD bool fl_delta_decode(FlReader *reader, FlDeltaMsg *msg);
+
+/// Δ from a session time on.
+typedef struct FlDeltaChange {
+    FlTime delta_ns;
+    FlTime from;
+} FlDeltaChange;
+
+/// Private: one arrival.
+typedef struct FlDeltaSample {
+    FlTime arrival;
+    FlTime lateness_ns;
+    int32_t source;
+} FlDeltaSample;
+
+enum {
+    FL_DELTA_PERIODS = 4 ///< Kept: two before the current one, and one ahead of it.
+};
+
+/// What one peer does for a common Δ: measures, proposes, listens, and schedules. About 6.3 KB
+/// (FL_DELTA_CONTROL_BYTES_MAX at most), no allocation. Session time is cut into periods. In period
+/// k each peer proposes a Δ, and tells the largest proposal it knows of, for two periods; a largest
+/// number needs no leader and does not mind repetition. What is known then holds from the start of
+/// period k + 3 on, everywhere.
+typedef struct FlDeltaControl {
+    FlDeltaDef def;
+    FlDeltaSample samples[FL_DELTA_SAMPLES];
+    int32_t sample_count, sample_next;
+    int64_t period;                    ///< Number of the current one.
+    int32_t largest[FL_DELTA_PERIODS]; ///< Of periods period - 2 … period + 1; in steps, -1: none.
+    int32_t proposal;                  ///< Own, in steps.
+    int32_t scheduled;                 ///< What was last scheduled, in steps.
+    FlTime speak_at;
+    bool started;
+    uint32_t stale; ///< Proposals heard too late, or from a period that cannot be.
+} FlDeltaControl;
+
+#define FL_DELTA_CONTROL_BYTES_MAX 6400
+
+FL_API void fl_delta_control_init(FlDeltaControl *control, const FlDeltaDef *def);
+
+/// An update from `source` (the caller's number, below FL_DELTA_SOURCES), generated and arrived at
+/// these session times.
+FL_API void fl_delta_control_arrived(FlDeltaControl *control, int32_t source, FlTime generated,
+                                     FlTime arrival);
+
+/// Another peer's message came in.
+FL_API void fl_delta_control_hear(FlDeltaControl *control, const FlDeltaMsg *msg, FlTime now);
+
+/// Once a step. True: Δ is to change, *change says how: pass it to every fl_show_delta (own
+/// entities too). It begins after `now`, as long as no period passes without this call.
+FL_API bool fl_delta_control_update(FlDeltaControl *control, FlTime now, FlDeltaChange *change);
+
+/// True if a message is due: send it to everybody in the group. Call it after the update.
+FL_API bool fl_delta_control_speak(FlDeltaControl *control, FlTime now, FlDeltaMsg *msg);
+
+/// When to call again, if nothing else happens.
+FL_API FlTime fl_delta_control_deadline(const FlDeltaControl *control);
+
+// ---------------------------------------------------------------- visible jumps
+
+/// Counts displayed steps that nothing in the game can have made: longer than its top speed allows
+/// in the time between two frames, and 10 % more.
+typedef struct FlJumps {
+    double top_speed; ///< Distance per second.
+    bool started;
+    FlTime time;
+    FlVec3 position;
+    uint32_t life;
+    uint64_t step_count;
+    uint64_t jump_count;
+    double longest; ///< The longest step that was counted as a jump.
+} FlJumps;
+
+#define FL_JUMP_TOLERANCE 0.10
+
+FL_API void fl_jumps_init(FlJumps *jumps, double top_speed);
+
+/// A frame was drawn with the thing here. True if the step to it was a visible jump. The first
+/// frame, and the first of another life (a cut), make no step; frames that do not advance in time,
+/// or are not finite, are not looked at.
+FL_API bool fl_jumps_see(FlJumps *jumps, FlTime time, FlVec3 position, uint32_t life);
 
 #endif

@@ -1,57 +1,243 @@
-// The placed path of one remote entity.
-#include "fairlead/show.h"
+// What is shown of one entity: updates in, poses out.
+//
+// What is shown is a chain of *stretches*, each a piece of the placed path and a blend that leads
+// the picture over from the stretch before. A new stretch begins when another update comes into
+// use, or when one arrives that changes what the placement says. Both are known beforehand except
+// for arrivals, so the chain up to the last arrival (`ready`) is final and stored; what comes after
+// it is worked out when a pose is asked for, from the updates that wait, by the same function. That
+// is why asking changes nothing, and why the order of questions does not matter.
+//
+// Layout: pieces in the ring `placed`, blends in the same slots of an array beside it.
+//
+// Invariant: the stored chain ends with the update in use at `ready`.
+#include "private.h"
 
 #include <string.h>
 
-void fl_show_init(FlShow *show)
+#define SHOW_COOKIE 0x53484f31u
+
+_Static_assert(sizeof(FlShow) <= FL_SHOW_BYTES_MAX, "what show.h says of an FlShow's size");
+
+FlShowDef fl_show_def_default(void)
 {
+    FlShowDef def = {
+        .hold = FL_HOLD_AT_ONCE,
+        .delta_ns = FL_MS(100),
+        .warp = 0.08,
+        .placement = FL_PLACEMENT_TIMESTAMPED,
+        .convergence = FL_CONVERGENCE_AT_ONCE,
+        .step_count = 4,
+        .step_ns = FL_MS(33),
+        .smooth_ns = FL_MS(50),
+        .speed_limit = 0.0,
+        .catch_up = 5.0,
+        .snap_distance = 10.0,
+        .cookie = SHOW_COOKIE,
+    };
+    return def;
+}
+
+void fl_show_init_with(FlShow *show, const FlShowDef *def)
+{
+    FL_ASSERT(def->cookie == SHOW_COOKIE);
+    FL_ASSERT((int32_t)def->hold >= 0 && def->hold < FL_HOLD_COUNT);
+    FL_ASSERT((int32_t)def->placement >= 0 && def->placement < FL_PLACEMENT_COUNT);
+    FL_ASSERT((int32_t)def->convergence >= 0 && def->convergence < FL_CONVERGENCE_COUNT);
+    FL_ASSERT(def->delta_ns >= 0 && def->delta_ns <= FL_SHOW_DELTA_MAX_NS);
+    FL_ASSERT(def->warp > 0.0 && def->warp <= 0.5);
+    FL_ASSERT(def->step_count >= 1 && def->step_ns > 0);
+    FL_ASSERT(def->smooth_ns > 0 && def->speed_limit >= 0.0 && def->catch_up > 0.0);
+    FL_ASSERT(def->snap_distance >= 0.0);
     memset(show, 0, sizeof *show);
+    show->def = *def;
+    show->ready = INT64_MIN;
     fl_path_init(&show->placed, show->storage, FL_SHOW_PIECES);
 }
 
-// The life nearest to the one shown whose two low bits are those that travelled; never backwards.
-static uint32_t life_after(const FlShow *show, uint32_t bits)
+void fl_show_init(FlShow *show)
 {
-    return show->started ? show->life + ((bits - show->life) & 3u) : bits & 3u;
+    FlShowDef def = fl_show_def_default();
+    fl_show_init_with(show, &def);
 }
 
-// Two updates of one time differ by a cut between them; three lives ahead is one back.
-static bool is_news(const FlShow *show, const FlUpdate *update, FlTime stamp)
+// ---------------------------------------------------------------- the chain
+
+typedef struct Stretch {
+    bool is_there;
+    bool snapped; // the picture jumped to it
+    FlPiece piece;
+    FlShowBlend blend;
+} Stretch;
+
+static int32_t last_slot(const FlShow *show)
 {
-    uint32_t ahead = (update->life - show->life) & 3u;
-    return !show->started || stamp > show->newest ||
-           (stamp == show->newest && (ahead == 1 || ahead == 2));
+    int32_t slot = show->placed.first + show->placed.count - 1;
+    return slot < FL_SHOW_PIECES ? slot : slot - FL_SHOW_PIECES;
+}
+
+static Stretch last_stretch(const FlShow *show)
+{
+    Stretch last = {.is_there = show->placed.count > 0};
+    if (last.is_there) {
+        last.piece = show->storage[last_slot(show)];
+        last.blend = show->blend[last_slot(show)];
+    }
+    return last;
+}
+
+static FlPose picture_of(const FlShow *show, const FlPiece *piece, const FlShowBlend *blend,
+                         FlTime at)
+{
+    FlPose pose = fl_motion_pose(&piece->motion, at);
+    fl__blend_apply(&show->def, blend, fl_span(at, piece->from), &pose);
+    return pose;
+}
+
+// From `at` on this update is in use, with the neighbours that are known now.
+static Stretch stretch_after(const FlShow *show, const Stretch *last, int32_t used, FlTime at)
+{
+    FlMotion motion = fl__placement_motion(show, used);
+    Stretch next = {
+        .is_there = true,
+        .piece = fl_piece_placed(&motion, show->updates[used].life, at),
+    };
+    bool cut = !last->is_there || last->piece.life != next.piece.life;
+    if (!cut && show->def.convergence != FL_CONVERGENCE_AT_ONCE) {
+        FlPose shown = picture_of(show, &last->piece, &last->blend, at);
+        FlPose placed = fl_motion_pose(&motion, at);
+        next.blend = fl__blend_make(&show->def, &shown, &placed, &next.snapped);
+    }
+    return next;
+}
+
+static void store(FlShow *show, const Stretch *stretch)
+{
+    FlResult added = fl_path_add(&show->placed, &stretch->piece);
+    FL_ASSERT(added == FL_OK);
+    (void)added;
+    show->blend[last_slot(show)] = stretch->blend;
+    show->snapped += stretch->snapped ? 1 : 0;
+}
+
+// Makes the chain final up to `at`.
+static void advance(FlShow *show, FlTime at)
+{
+    int32_t used = fl__updates_in_use(show, show->ready);
+    FlTime when;
+    while (fl__updates_next(show, used, at, &when)) {
+        used = fl__updates_in_use(show, when);
+        Stretch last = last_stretch(show);
+        Stretch next = stretch_after(show, &last, used, when);
+        store(show, &next);
+    }
+    show->ready = at;
+}
+
+// ---------------------------------------------------------------- updates in
+
+static bool can_be_shown(const FlMotion *motion)
+{
+    return (int32_t)motion->model >= 0 && motion->model < FL_MODEL_AUTO && fl_motion_finite(motion);
 }
 
 bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
 {
-    if (!is_news(show, update, stamp)) {
-        show->overtaken += stamp < show->newest ? 1 : 0;
+    if (!can_be_shown(&update->motion)) {
+        show->refused++;
         return false;
     }
-    uint32_t life = life_after(show, update->life);
-    FlPiece piece = fl_piece_placed(&update->motion, life, arrival);
-    // Arrivals are in order; a clock slewed back by rounding must not lose an update.
-    const FlPiece *last = show->placed.count > 0 ? fl_path_at(&show->placed, FL_FOREVER) : NULL;
-    if (last != NULL && piece.from < last->from) {
-        piece.from = last->from;
+    // A clock slewed back by rounding must not lose an update.
+    FlTime at = fl_show_time(show, arrival);
+    at = at > show->ready ? at : show->ready;
+    if (show->def.hold != FL_HOLD_AT_ONCE && update->motion.time < at) {
+        show->late++;
+        if (show->def.hold == FL_HOLD_CAUSALITY) {
+            fl__updates_note(show, stamp, update->life);
+            return false;
+        }
     }
-    if (fl_path_add(&show->placed, &piece) != FL_OK) {
+    advance(show, at);
+    int32_t index = fl__updates_insert(show, update, stamp, fl__updates_in_use(show, at));
+    if (index < 0) {
         return false;
     }
-    show->newest = stamp;
-    show->life = life;
-    show->started = true;
+    int32_t used = fl__updates_in_use(show, at);
+    if (fl__placement_reads(show, used, index)) {
+        Stretch last = last_stretch(show);
+        Stretch next = stretch_after(show, &last, used, at);
+        store(show, &next);
+    }
+    fl__updates_forget(show, used);
     return true;
+}
+
+bool fl_show_own(FlShow *show, FlModel model, const FlState *truth, uint32_t life)
+{
+    FlUpdate update = {.life = life & 3u, .motion = fl_motion_make(model, truth)};
+    return fl_show_arrive(show, &update, truth->time, truth->time);
+}
+
+// ---------------------------------------------------------------- poses out
+
+// The stretch at a shown time.
+static Stretch stretch_at(const FlShow *show, FlTime at)
+{
+    Stretch stretch = {.is_there = false};
+    if (at < show->ready) {
+        const FlPiece *piece = fl_path_at(&show->placed, at);
+        if (piece != NULL) {
+            stretch.is_there = true;
+            stretch.piece = *piece;
+            stretch.blend = show->blend[piece - show->storage];
+        }
+        return stretch;
+    }
+    stretch = last_stretch(show);
+    int32_t used = fl__updates_in_use(show, show->ready);
+    FlTime when;
+    while (fl__updates_next(show, used, at, &when)) {
+        used = fl__updates_in_use(show, when);
+        stretch = stretch_after(show, &stretch, used, when);
+    }
+    return stretch;
+}
+
+static bool is_finite(const FlPose *pose)
+{
+    return fl_vec3_finite(pose->position) && fl_vec3_finite(pose->velocity) &&
+           isfinite(pose->yaw) && fl_quat_finite(pose->rotation);
+}
+
+static FlResult answer(const FlShow *show, FlTime time, bool converged, FlPose *pose)
+{
+    memset(pose, 0, sizeof *pose);
+    FlTime at = fl_show_time(show, time);
+    Stretch stretch = stretch_at(show, at);
+    if (!stretch.is_there) {
+        return FL_NOT_FOUND;
+    }
+    stretch.blend.active = stretch.blend.active && converged;
+    FlPose found = picture_of(show, &stretch.piece, &stretch.blend, at);
+    found.velocity = fl_vec3_scale(found.velocity, fl__show_rate(show, time));
+    if (!is_finite(&found)) {
+        return FL_BAD_VALUE;
+    }
+    *pose = found;
+    return FL_OK;
 }
 
 FlResult fl_show_pose(const FlShow *show, FlTime time, FlPose *pose)
 {
-    memset(pose, 0, sizeof *pose);
-    const FlPiece *piece = fl_path_at(&show->placed, time);
-    if (piece == NULL) {
-        return FL_NOT_FOUND;
-    }
-    *pose = fl_motion_pose(&piece->motion, time);
-    return FL_OK;
+    return answer(show, time, true, pose);
+}
+
+FlResult fl_show_placed(const FlShow *show, FlTime time, FlPose *pose)
+{
+    return answer(show, time, false, pose);
+}
+
+uint32_t fl_show_life(const FlShow *show, FlTime time)
+{
+    Stretch stretch = stretch_at(show, fl_show_time(show, time));
+    return stretch.is_there ? stretch.piece.life : FL_LIFE_NONE;
 }

@@ -1,0 +1,92 @@
+// Convergence: how the picture gets from where it is to where the newest update puts the thing.
+//
+// Where a new piece of placed path begins, the picture is off by an offset (and by a velocity, and
+// a turn) from it. A blend is that difference and how it goes away; the picture is the placed pose
+// plus what is left of the difference. So the picture is a function of time like the path itself:
+// frame rates do not matter, and nothing is remembered but one blend per piece.
+//
+// Steps take equal parts at equal times, the first with the update. Smooth is the glide of glide.c;
+// the turn goes by a like curve within smooth_ns.
+#include "private.h"
+
+static bool is_zero(FlVec3 v)
+{
+    return v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
+}
+
+static bool is_finite(const FlShowBlend *blend)
+{
+    const FlShowGlide *glide = &blend->glide;
+    return fl_vec3_finite(glide->left) && fl_vec3_finite(glide->drift) &&
+           fl_vec3_finite(blend->turn) && isfinite(glide->drift_s) && isfinite(glide->glide_s);
+}
+
+FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
+                           bool *snapped)
+{
+    FlShowBlend none = {.active = false};
+    FlVec3 offset = fl_vec3_sub(shown->position, placed->position);
+    FlVec3 excess = fl_vec3_sub(shown->velocity, placed->velocity);
+    *snapped = false;
+    if (def->convergence == FL_CONVERGENCE_AT_ONCE) {
+        return none;
+    }
+    if (!(fl_vec3_length(offset) <= def->snap_distance)) { // not finite is far, too
+        *snapped = true;
+        return none;
+    }
+    FlShowBlend blend = {.active = true};
+    FlQuat back = fl_quat_conjugate(placed->rotation);
+    blend.turn = fl__rotation_vector(fl_quat_multiply(shown->rotation, back));
+    if (def->convergence == FL_CONVERGENCE_STEPS) {
+        blend.glide.left = offset;
+    } else {
+        double seconds = fl_span_seconds(def->smooth_ns);
+        Fl__Bound bound = {placed->velocity, def->speed_limit, def->catch_up};
+        blend.glide = fl__glide_make(offset, excess, seconds, &bound);
+    }
+    bool nothing = is_zero(blend.glide.left) && is_zero(blend.glide.drift) && is_zero(blend.turn);
+    return nothing || !is_finite(&blend) ? none : blend;
+}
+
+static void turn_by(FlPose *pose, FlVec3 turn)
+{
+    if (is_zero(turn)) {
+        return;
+    }
+    FlQuat rotation = fl_quat_multiply(fl_quat_from_vector(turn), pose->rotation);
+    pose->rotation = fl_quat_normalise(rotation);
+    pose->yaw = fl_quat_yaw(pose->rotation);
+}
+
+static void apply_steps(const FlShowDef *def, const FlShowBlend *blend, FlTime span, FlPose *pose)
+{
+    FlTime taken = span / def->step_ns + 1;
+    if (taken >= def->step_count) {
+        return;
+    }
+    double share = (double)(def->step_count - taken) / (double)def->step_count;
+    pose->position = fl_vec3_add_scaled(pose->position, blend->glide.left, share);
+    turn_by(pose, fl_vec3_scale(blend->turn, share));
+}
+
+void fl__blend_apply(const FlShowDef *def, const FlShowBlend *blend, FlTime span, FlPose *pose)
+{
+    if (!blend->active) {
+        return;
+    }
+    if (def->convergence == FL_CONVERGENCE_STEPS) {
+        apply_steps(def, blend, span, pose);
+        return;
+    }
+    double seconds = fl_span_seconds(span);
+    FlVec3 offset = fl__glide_offset(&blend->glide, seconds);
+    FlVec3 velocity = fl__glide_velocity(&blend->glide, seconds);
+    pose->position = fl_vec3_add(pose->position, offset);
+    pose->velocity = fl_vec3_add(pose->velocity, velocity);
+    if (span < def->smooth_ns) {
+        double x = seconds / fl_span_seconds(def->smooth_ns);
+        double share = (1.0 - x) * (1.0 - x) * (1.0 + 2.0 * x);
+        turn_by(pose, fl_vec3_scale(blend->turn, share));
+    }
+}
