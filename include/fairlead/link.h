@@ -170,6 +170,20 @@ typedef struct FlLinkPacket {
 FL_API FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence,
                                   const void *bytes, int32_t count, FlLinkPacket *packet);
 
+/// With `numbered_below`: the next packet's number is at least `sequence`. Call it before
+/// fl_link_begin with the lowest number that the carrier has left (fl_seal_client_sequence and its
+/// like): a carrier's own packets take numbers too, and its series may begin in the millions. What
+/// is skipped is no packet: it has no fate and is not lost. The first packet may have any number up
+/// to 2^62; once the next one is 16 384 or more above the last that was reported, the conversation
+/// ends (numbers travel back by their low 16 bits).
+FL_API void fl_link_number_from(FlLink *link, uint64_t sequence);
+
+/// With `numbered_below`: a packet of the carrier's own (a keep-alive) arrived with this number, so
+/// it is not missing here. Only `stats.loss_in` is the truer for it: a number that is told neither
+/// this way nor by fl_link_receive counts there as lost if it lies between two that are and less
+/// than a thousand apart.
+FL_API void fl_link_number_heard(FlLink *link, uint64_t sequence);
+
 /// Starts a packet into `buffer` (FL_LINK_PACKET_BYTES long): headers, reports and reliable data
 /// are written; the caller may put its payload after them, up to the writer's room, and must call
 /// fl_link_finish. A caller with nothing to add need only do so when fl_link_deadline has come.
@@ -183,8 +197,8 @@ FL_API FL_NODISCARD FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *bu
 FL_API int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
                               uint64_t *sequence);
 
-/// How many bytes of payload may go in a packet now, by budget; what reliable data takes first has
-/// been set aside. Between fl_link_begin and fl_link_finish: in the packet begun.
+/// How many bytes of payload may go in a packet now, by budget: what reliable data leaves of it,
+/// and at least half. Between fl_link_begin and fl_link_finish: in the packet begun.
 FL_API int32_t fl_link_payload_budget(FlLink *link, FlTime now);
 
 /// When something must be done: an ack, reliable data, a keep-alive or the time-out. FL_FOREVER

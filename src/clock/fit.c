@@ -99,27 +99,25 @@ double fl__clock_mean_variance(const FlClock *clock, int32_t way, double count)
     return spread * (1.0 + correlation) / (1.0 - correlation) / count;
 }
 
-static View view_blocks(const FlClock *clock)
+static void view_blocks(const FlClock *clock, View *v)
 {
-    View v;
-    v.count = 0;
-    v.total[FL_CLOCK_IN] = v.total[FL_CLOCK_OUT] = 0.0;
+    v->count = 0;
+    v->total[FL_CLOCK_IN] = v->total[FL_CLOCK_OUT] = 0.0;
     for (int32_t k = 0; k < clock->block_count; k++) {
         const FlClockBlock *block = &clock->block[k];
         if (block->count[FL_CLOCK_IN] == 0 || block->count[FL_CLOCK_OUT] == 0) {
             continue; // One direction alone says nothing about the offset.
         }
-        int32_t m = v.count++;
-        v.at[m] = (double)block->at_s - clock->fit_at_s;
+        int32_t m = v->count++;
+        v->at[m] = (double)block->at_s - clock->fit_at_s;
         for (int32_t way = 0; way < 2; way++) {
-            v.samples[way][m] = block->count[way];
-            v.total[way] += block->count[way];
-            v.mean[way][m] = (double)block->mean_s[way];
-            v.edge[LOWER][way][m] = (double)block->low_s[way];
-            v.edge[UPPER][way][m] = -(double)block->high_s[way];
+            v->samples[way][m] = block->count[way];
+            v->total[way] += block->count[way];
+            v->mean[way][m] = (double)block->mean_s[way];
+            v->edge[LOWER][way][m] = (double)block->low_s[way];
+            v->edge[UPPER][way][m] = -(double)block->high_s[way];
         }
     }
-    return v;
 }
 
 /// By how much a slope lifts a value of this edge and direction per second.
@@ -176,21 +174,19 @@ typedef struct Rank {
     double samples[FL_CLOCK_BLOCKS];
 } Rank;
 
-static Rank rank_blocks(const View *v, int32_t edge, int32_t way, double slope)
+static void rank_blocks(const View *v, int32_t edge, int32_t way, double slope, Rank *r)
 {
-    Rank r = {{0}, {0}};
     double by = tilt(edge, way, slope);
     for (int32_t k = 0; k < v->count; k++) {
         double level = v->edge[edge][way][k] + by * v->at[k];
         int32_t j = k;
-        for (; j > 0 && r.level[j - 1] > level; j--) {
-            r.level[j] = r.level[j - 1];
-            r.samples[j] = r.samples[j - 1];
+        for (; j > 0 && r->level[j - 1] > level; j--) {
+            r->level[j] = r->level[j - 1];
+            r->samples[j] = r->samples[j - 1];
         }
-        r.level[j] = level;
-        r.samples[j] = v->samples[way][k];
+        r->level[j] = level;
+        r->samples[j] = v->samples[way][k];
     }
-    return r;
 }
 
 /// The expected error of the outermost sample, from the gaps behind it. A block's outermost sample
@@ -228,7 +224,8 @@ static double edge_scale(const FlClock *clock, const View *v, int32_t edge, doub
     double scale = EDGE_BLUR * (double)clock->stamp_error_s + 1e-9;
     double far = 0.0;
     for (int32_t way = 0; way < 2; way++) {
-        Rank r = rank_blocks(v, edge, way, slope);
+        Rank r;
+        rank_blocks(v, edge, way, slope, &r);
         scale += 0.5 * gap_scale(v, &r, way);
         far += 0.5 * reach(clock, v, &r, edge, way, slope);
     }
@@ -268,26 +265,102 @@ static Vote edge_vote(const View *v, int32_t edge, double slope, double scale)
     return vote;
 }
 
-/// How fast an edge's channel widens with the slope.
-static double channel_growth(const View *v, int32_t edge, double slope)
+// The four edges that lines are laid against, side by side. A positive slope lifts the first two
+// over time and lowers the others.
+enum { LANES = 4 };
+static const int32_t LANE_EDGE[LANES] = {LOWER, UPPER, LOWER, UPPER};
+static const int32_t LANE_WAY[LANES] = {FL_CLOCK_IN, FL_CLOCK_OUT, FL_CLOCK_OUT, FL_CLOCK_IN};
+
+typedef struct Likelihood {
+    int32_t count;
+    double edge[LANES][FL_CLOCK_BLOCKS];
+    double at[LANES][FL_CLOCK_BLOCKS]; // Negated where a positive slope lowers the edge.
+    double scale[EDGES];
+    double slope;
+    double slope_variance;
+} Likelihood;
+
+static void likelihood_init(Likelihood *l, const View *v, const Line *means,
+                            const double scale[EDGES])
 {
-    double apart = touch(v, edge, FL_CLOCK_IN, slope).at - touch(v, edge, FL_CLOCK_OUT, slope).at;
-    return edge == LOWER ? apart : -apart;
+    l->count = v->count;
+    l->scale[LOWER] = scale[LOWER];
+    l->scale[UPPER] = scale[UPPER];
+    l->slope = means->slope;
+    l->slope_variance = means->slope_variance;
+    for (int32_t lane = 0; lane < LANES; lane++) {
+        const double *edge = v->edge[LANE_EDGE[lane]][LANE_WAY[lane]];
+        for (int32_t k = 0; k < v->count; k++) {
+            l->at[lane][k] = lane < 2 ? v->at[k] : -v->at[k];
+            l->edge[lane][k] = edge[k];
+        }
+    }
 }
 
-static double likeliest_slope(const View *v, const Line *means, const double scale[EDGES],
-                              double least, double most)
+/// How fast it grows with the slope: the channels, by where lines of that slope touch the edges,
+/// and the pull of the means.
+static double growth(const Likelihood *l, double slope)
 {
+    double at[LANES];
+    for (int32_t lane = 0; lane < LANES; lane++) {
+        double level = l->edge[lane][0] + slope * l->at[lane][0];
+        int32_t touched = 0;
+        for (int32_t k = 1; k < l->count; k++) {
+            double here = l->edge[lane][k] + slope * l->at[lane][k];
+            touched = here < level ? k : touched;
+            level = here < level ? here : level;
+        }
+        at[lane] = l->at[lane][touched];
+    }
+    return (at[0] + at[2]) / l->scale[LOWER] + (at[1] + at[3]) / l->scale[UPPER] -
+           (slope - l->slope) / l->slope_variance;
+}
+
+/// Between these two the growth changes its sign.
+typedef struct Bracket {
+    double above; // It grows at slopes up to here, ...
+    double below; // ... and not from here on.
+} Bracket;
+
+// Slopes closer together than this may be the same to a level's rounding.
+#define SLOPES_APART 1e-12
+
+/// Looks for the change of sign around the slope of the last fit, where it most often still is.
+static Bracket bracket_near(const Likelihood *l, double near, double least, double most)
+{
+    Bracket b = {least, most};
+    double step = (most - least) / 2048.0;
+    bool up = growth(l, near) > 0.0;
+    *(up ? &b.above : &b.below) = near;
+    double at = near;
+    for (int32_t i = 0; i < 6; i++) {
+        at += up ? step : -step;
+        step *= 4.0;
+        if (at <= least || at >= most) {
+            break;
+        }
+        bool still = growth(l, at) > 0.0;
+        *(still ? &b.above : &b.below) = at;
+        if (still != up) {
+            break;
+        }
+    }
+    return b;
+}
+
+/// Bisection. The growth falls with the slope, so what lies outside of the bracket is known without
+/// being asked for.
+static double likeliest_slope(const Likelihood *l, double near, double least, double most)
+{
+    Bracket b = {least, most};
+    if (near > least && near < most) {
+        b = bracket_near(l, near, least, most);
+    }
     for (int32_t i = 0; i < 14; i++) { // To 0.03 ppm.
         double slope = 0.5 * (least + most);
-        double growth = channel_growth(v, LOWER, slope) / scale[LOWER] +
-                        channel_growth(v, UPPER, slope) / scale[UPPER] -
-                        (slope - means->slope) / means->slope_variance;
-        if (growth > 0.0) {
-            least = slope;
-        } else {
-            most = slope;
-        }
+        bool grows = slope < b.above - SLOPES_APART ||
+                     (slope < b.below + SLOPES_APART && growth(l, slope) > 0.0);
+        *(grows ? &least : &most) = slope;
     }
     return 0.5 * (least + most);
 }
@@ -331,7 +404,8 @@ static Vote count_votes(const Vote *votes, int32_t count)
 
 void fl__clock_fit(FlClock *clock)
 {
-    View v = view_blocks(clock);
+    View v;
+    view_blocks(clock, &v);
     if (v.count == 0) {
         return;
     }
@@ -344,7 +418,9 @@ void fl__clock_fit(FlClock *clock)
     }
     if (edges > 0) {
         double limit = (double)clock->drift_limit;
-        slope = likeliest_slope(&v, &means, scale, -clock->anchor_drift - limit,
+        Likelihood l;
+        likelihood_init(&l, &v, &means, scale);
+        slope = likeliest_slope(&l, clock->fit_slope, -clock->anchor_drift - limit,
                                 -clock->anchor_drift + limit);
     }
     Vote votes[1 + EDGES] = {{means.offset - slope * means.pivot, means.pivot, means.weight}};

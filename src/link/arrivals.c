@@ -17,8 +17,6 @@
 // Invariant: settled <= sequence of every report that is not confirmed.
 #include "private.h"
 
-#include <string.h>
-
 void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity)
 {
     a->reports = storage;
@@ -26,6 +24,9 @@ void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity)
     a->newest = -1;
     a->horizon = -1;
     a->ack_due = FL_FOREVER;
+    a->carried_oldest = FL_FOREVER;
+    a->settle_due = NEVER;
+    a->reordered = -1;
     for (int32_t i = 0; i < CHECKPOINTS; i++) {
         a->checkpoint[i].time = NEVER;
         a->checkpoint[i].newest = -1;
@@ -50,8 +51,6 @@ static void set_seen(Arrivals *a, int64_t sequence, bool seen)
     a->seen[slot / 64] = seen ? a->seen[slot / 64] | bit : a->seen[slot / 64] & ~bit;
 }
 
-#define SEQUENCE_AT_MOST (INT64_MAX / 2) // leaves room for sums
-
 FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence)
 {
     if (sequence < 0 || sequence > SEQUENCE_AT_MOST) {
@@ -74,31 +73,29 @@ bool fl__arrivals_full(const Arrivals *a)
     return a->next_serial - a->first_serial >= a->capacity;
 }
 
-// Moves the horizon up, counting what is given up on the way.
+// Moves the horizon up, counting what is given up on the way. With gaps nobody can tell a number
+// that was skipped from a packet that was lost: all count as lost that lie between two packets
+// taken, but in a leap beyond the window (so much is hardly ever lost within a time-out); none does
+// that lies before the first.
 static void give_up_through(Arrivals *a, int64_t horizon)
 {
-    if (horizon - a->horizon > 2 * IN_WINDOW) { // a leap: a carrier's numbers may skip a billion
+    if (horizon - a->horizon > 2 * IN_WINDOW) {
         a->horizon = horizon;
-        a->loss = 1.0; // to nine digits
+        a->loss = a->has_gaps ? a->loss : 1.0; // to nine digits
     }
     while (a->horizon < horizon) {
         a->horizon++;
         bool lost = a->horizon > a->newest || !is_seen(a, a->horizon);
-        a->loss += ((lost ? 1.0 : 0.0) - a->loss) / 64.0;
+        if (a->horizon >= a->oldest) {
+            a->loss += ((lost ? 1.0 : 0.0) - a->loss) / 64.0;
+        }
     }
 }
 
-void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now)
+// A new checkpoint now and then, so that one is always about as old as wanted.
+static void set_checkpoint(Arrivals *a, FlTime now, FlTime spacing)
 {
-    for (int32_t i = 0; i < CHECKPOINTS; i++) {
-        const Checkpoint *c = &a->checkpoint[i];
-        if (c->time != NEVER && fl_span(now, c->time) >= def->reorder_ns) {
-            give_up_through(a, c->newest);
-        }
-    }
-    // A new checkpoint now and then, so that one is always about as old as wanted.
     int32_t last = (a->checkpoint_next + CHECKPOINTS - 1) % CHECKPOINTS;
-    FlTime spacing = def->reorder_ns / (CHECKPOINTS - 1) + 1;
     bool due =
         a->checkpoint[last].time == NEVER || fl_span(now, a->checkpoint[last].time) >= spacing;
     if (due && a->newest > a->checkpoint[last].newest) {
@@ -106,6 +103,33 @@ void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now)
         a->checkpoint[a->checkpoint_next] = fresh;
         a->checkpoint_next = (a->checkpoint_next + 1) % CHECKPOINTS;
     }
+}
+
+void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now)
+{
+    if (now < a->settle_due) {
+        return;
+    }
+    for (int32_t i = 0; i < CHECKPOINTS; i++) {
+        const Checkpoint *c = &a->checkpoint[i];
+        if (c->time != NEVER && fl_span(now, c->time) >= def->reorder_ns) {
+            give_up_through(a, c->newest);
+        }
+    }
+    FlTime spacing = def->reorder_ns / (CHECKPOINTS - 1) + 1;
+    set_checkpoint(a, now, spacing);
+    // Before this nothing can change.
+    int32_t last = (a->checkpoint_next + CHECKPOINTS - 1) % CHECKPOINTS;
+    FlTime due = a->checkpoint[last].time;
+    due = due == NEVER ? NEVER : fl_time_add(due, spacing);
+    for (int32_t i = 0; i < CHECKPOINTS; i++) {
+        const Checkpoint *c = &a->checkpoint[i];
+        if (c->time != NEVER && c->newest > a->horizon) {
+            FlTime ripe = fl_time_add(c->time, def->reorder_ns);
+            due = ripe < due ? ripe : due;
+        }
+    }
+    a->settle_due = due;
 }
 
 static void advance_newest(Arrivals *a, int64_t sequence)
@@ -121,12 +145,34 @@ static void advance_newest(Arrivals *a, int64_t sequence)
     a->newest = sequence;
 }
 
+static void note_number(Arrivals *a, int64_t sequence)
+{
+    if (a->has_gaps && (a->newest < 0 || sequence < a->oldest)) {
+        a->oldest = sequence;
+    }
+    if (sequence == a->newest + 1 && sequence - a->horizon <= IN_WINDOW) {
+        a->newest = sequence; // the usual: one after another, and nothing falls out of the window
+    } else {
+        advance_newest(a, sequence);
+    }
+    set_seen(a, sequence, true);
+}
+
+void fl__arrivals_skip(Arrivals *a, int64_t sequence)
+{
+    if (fl__arrivals_check(a, sequence) == FL_LINK_DROP_NONE) {
+        note_number(a, sequence);
+    }
+}
+
 #define PROMPT_COUNT 16 // this many reports do not wait for the ack delay
 
 void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report)
 {
-    advance_newest(a, report->sequence);
-    set_seen(a, report->sequence, true);
+    if (report->sequence < a->newest) {
+        a->reordered = a->next_serial;
+    }
+    note_number(a, report->sequence);
     bool waiting = a->first_serial < a->next_serial;
     if (waiting && report_at(a, a->first_serial)->sequence < a->newest - SEQUENCE_SPAN) {
         fl__arrivals_forget(a, a->newest - SEQUENCE_SPAN); // its sender has given up on it
@@ -218,33 +264,75 @@ static int64_t steps_of(FlTime arrived)
     return arrived / FL_LINK_STEP_NS;
 }
 
-static bool follows(const Report *before, const Report *next)
+/// A report chosen for a packet.
+typedef struct Chosen {
+    int64_t serial;
+    int64_t sequence;
+    int64_t steps; // of its arrival
+} Chosen;
+
+static bool follows(const Chosen *before, const Chosen *next)
 {
     int64_t back = before->sequence - next->sequence;
-    return back >= 1 && back <= 257 &&
-           zigzag(steps_of(before->arrived) - steps_of(next->arrived)) < 65536;
+    return back >= 1 && back <= 257 && zigzag(before->steps - next->steps) < 65536;
 }
 
-static void write_first(FlWriter *w, const Report *report, int64_t settled, int32_t count,
+// ARRIVALS starts at a whole byte and is most of what a link writes, so its bits are gathered here
+// and handed to the writer as bytes.
+#define FIRST_BITS (16 + 16 + 5 + 1 + 24)
+#define NEXT_BITS_AT_MOST (1 + 8 + 1 + 16)
+#define ARRIVALS_BYTES ((FIRST_BITS + REPORTS_PER_PACKET * (NEXT_BITS_AT_MOST + 1)) / 8 + 8)
+
+typedef struct Gather {
+    uint64_t bits;
+    int32_t count; // below 32
+    int32_t size;
+    uint8_t bytes[ARRIVALS_BYTES];
+} Gather;
+
+// At most 32 bits.
+static void gather(Gather *g, uint64_t value, int32_t width)
+{
+    g->bits |= value << g->count;
+    g->count += width;
+    if (g->count >= 32) {
+        uint8_t *to = g->bytes + g->size;
+        to[0] = (uint8_t)g->bits;
+        to[1] = (uint8_t)(g->bits >> 8);
+        to[2] = (uint8_t)(g->bits >> 16);
+        to[3] = (uint8_t)(g->bits >> 24);
+        g->size += 4;
+        g->bits >>= 32;
+        g->count -= 32;
+    }
+}
+
+static void gather_end(Gather *g, FlWriter *w)
+{
+    for (; g->count > 0; g->count -= 8) {
+        g->bytes[g->size++] = (uint8_t)g->bits;
+        g->bits >>= 8;
+    }
+    fl_writer_bytes(w, g->bytes, g->size);
+}
+
+static void write_first(Gather *g, const Chosen *first, int64_t settled, int32_t count,
                         bool refusals)
 {
-    fl_writer_put(w, (uint64_t)report->sequence & 0xffffu, 16);
-    fl_writer_put(w, (uint64_t)settled & 0xffffu, 16);
-    fl_writer_put(w, (uint64_t)count, 5);
-    fl_writer_put(w, refusals ? 1 : 0, 1);
-    fl_writer_put(w, (uint64_t)steps_of(report->arrived) & 0xffffffu, 24);
+    gather(g, ((uint64_t)first->sequence & 0xffffu) | ((uint64_t)settled & 0xffffu) << 16, 32);
+    gather(g,
+           (uint64_t)count | (refusals ? 1u : 0u) << 5 | ((uint64_t)first->steps & 0xffffffu) << 6,
+           5 + 1 + 24);
 }
 
-static void write_next(FlWriter *w, const Report *before, const Report *next)
+static void write_next(Gather *g, const Chosen *before, const Chosen *next)
 {
     int64_t back = before->sequence - next->sequence;
-    fl_writer_put(w, back > 1 ? 1 : 0, 1);
-    if (back > 1) {
-        fl_writer_put(w, (uint64_t)(back - 2), 8);
-    }
-    uint64_t change = zigzag(steps_of(before->arrived) - steps_of(next->arrived));
-    fl_writer_put(w, change >= 256 ? 1 : 0, 1);
-    fl_writer_put(w, change, change >= 256 ? 16 : 8);
+    uint64_t gap = back > 1 ? 1 | (uint64_t)(back - 2) << 1 : 0;
+    int32_t gap_width = back > 1 ? 9 : 1;
+    uint64_t change = zigzag(before->steps - next->steps);
+    uint64_t coded = (change >= 256 ? 1u : 0u) | change << 1;
+    gather(g, gap | coded << gap_width, gap_width + (change >= 256 ? 17 : 9));
 }
 
 static bool is_due(const Report *report, FlTime now, FlTime repeat_ns)
@@ -255,14 +343,34 @@ static bool is_due(const Report *report, FlTime now, FlTime repeat_ns)
     return report->carried_at == NEVER || fl_span(now, report->carried_at) >= repeat_ns;
 }
 
-// The due reports' serials, by falling sequence. The oldest is always among them, so none waits for
-// ever; one too far from its neighbours, in sequence or in time, waits for another packet.
-static int32_t choose(const Arrivals *a, FlTime now, FlTime repeat_ns,
-                      int64_t serials[REPORTS_PER_PACKET])
+// The first report that is due. Those from `fresh` on were never told; the others need not be
+// looked at before the oldest of them may be due again.
+static int64_t first_due(Arrivals *a, FlTime now, FlTime repeat_ns)
+{
+    int64_t fresh = a->fresh > a->first_serial ? a->fresh : a->first_serial;
+    if (fl_span(now, a->carried_oldest) < repeat_ns) {
+        return fresh;
+    }
+    FlTime oldest = FL_FOREVER;
+    for (int64_t s = a->first_serial; s < a->next_serial; s++) {
+        const Report *report = report_at(a, s);
+        if (is_due(report, now, repeat_ns)) {
+            return s;
+        }
+        bool waits = !report->confirmed && report->carried_at < oldest;
+        oldest = waits ? report->carried_at : oldest;
+    }
+    a->carried_oldest = oldest;
+    return a->next_serial;
+}
+
+// The due reports, by falling sequence. The oldest is always among them, so none waits for ever;
+// one too far from its neighbours, in sequence or in time, waits for another packet.
+static int32_t choose(Arrivals *a, FlTime now, FlTime repeat_ns, Chosen chosen[REPORTS_PER_PACKET])
 {
     int32_t count = 0;
     int64_t end = a->next_serial;
-    for (int64_t s = a->first_serial; s < end && count < REPORTS_PER_PACKET; s++) {
+    for (int64_t s = first_due(a, now, repeat_ns); s < end && count < REPORTS_PER_PACKET; s++) {
         const Report *report = report_at(a, s);
         if (!is_due(report, now, repeat_ns)) {
             continue;
@@ -270,15 +378,17 @@ static int32_t choose(const Arrivals *a, FlTime now, FlTime repeat_ns,
         if (count == 0 && end > s + 64) {
             end = s + 64; // the mask of a packet's reports spans 64 serials
         }
+        Chosen fresh = {s, report->sequence, steps_of(report->arrived)};
         int32_t at = count;
-        while (at > 0 && report_at(a, serials[at - 1])->sequence < report->sequence) {
+        while (at > 0 && chosen[at - 1].sequence < fresh.sequence) {
             at--;
         }
-        if ((at == 0 || follows(report_at(a, serials[at - 1]), report)) &&
-            (at == count || follows(report, report_at(a, serials[at])))) {
-            memmove(&serials[at + 1], &serials[at], (size_t)(count - at) * sizeof serials[0]);
-            serials[at] = s;
-            count++;
+        if ((at == 0 || follows(&chosen[at - 1], &fresh)) &&
+            (at == count || follows(&fresh, &chosen[at]))) {
+            for (int32_t i = count++; i > at; i--) {
+                chosen[i] = chosen[i - 1];
+            }
+            chosen[at] = fresh;
         }
     }
     return count;
@@ -287,6 +397,10 @@ static int32_t choose(const Arrivals *a, FlTime now, FlTime repeat_ns,
 static int64_t settled_below(const Arrivals *a)
 {
     int64_t settled = a->horizon + 1;
+    if (a->first_serial < a->next_serial && a->first_serial > a->reordered) {
+        int64_t first = report_at(a, a->first_serial)->sequence; // they rise
+        return first < settled ? first : settled;
+    }
     for (int64_t s = a->first_serial; s < a->next_serial; s++) {
         const Report *report = report_at(a, s);
         if (!report->confirmed && report->sequence < settled) {
@@ -296,33 +410,48 @@ static int64_t settled_below(const Arrivals *a)
     return settled;
 }
 
+// Which reports a packet carries, and whether one of them insists. True: some were refused.
+static bool note_carried(const Arrivals *a, const Chosen *chosen, int32_t count, Carried *carried)
+{
+    bool refusals = false;
+    bool full = fl__arrivals_full(a);
+    carried->first = chosen[0].serial;
+    for (int32_t i = 1; i < count; i++) {
+        carried->first = chosen[i].serial < carried->first ? chosen[i].serial : carried->first;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        const Report *report = report_at(a, chosen[i].serial);
+        refusals = refusals || report->refused;
+        carried->mask |= (uint64_t)1 << (chosen[i].serial - carried->first);
+        bool repeats = report->carried_at != NEVER && (report->insist || full);
+        carried->repeats = carried->repeats || repeats;
+    }
+    return refusals;
+}
+
 bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried)
 {
-    int64_t serials[REPORTS_PER_PACKET];
-    int32_t count = choose(a, now, repeat_ns, serials);
+    Chosen chosen[REPORTS_PER_PACKET];
+    int32_t count = choose(a, now, repeat_ns, chosen);
     Carried none = {0};
     *carried = none;
     if (count == 0) {
         return false;
     }
-    bool refusals = false;
-    bool full = fl__arrivals_full(a);
-    carried->first = serials[0];
+    bool refusals = note_carried(a, chosen, count, carried);
+    Gather g;
+    g.bits = 0;
+    g.count = g.size = 0;
+    write_first(&g, &chosen[0], settled_below(a), count, refusals);
     for (int32_t i = 0; i < count; i++) {
-        carried->first = serials[i] < carried->first ? serials[i] : carried->first;
-        refusals = refusals || report_at(a, serials[i])->refused;
-    }
-    write_first(w, report_at(a, serials[0]), settled_below(a), count, refusals);
-    for (int32_t i = 0; i < count; i++) {
-        const Report *report = report_at(a, serials[i]);
         if (i > 0) {
-            write_next(w, report_at(a, serials[i - 1]), report);
+            write_next(&g, &chosen[i - 1], &chosen[i]);
         }
-        fl_writer_put(w, report->refused ? 1 : 0, refusals ? 1 : 0);
-        carried->mask |= (uint64_t)1 << (serials[i] - carried->first);
-        bool repeats = report->carried_at != NEVER && (report->insist || full);
-        carried->repeats = carried->repeats || repeats;
+        if (refusals) {
+            gather(&g, report_at(a, chosen[i].serial)->refused ? 1 : 0, 1);
+        }
     }
+    gather_end(&g, w);
     return true;
 }
 
@@ -340,6 +469,14 @@ void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
         report->carried_at = now;
         report->tries = report->tries < 100 ? (uint16_t)(report->tries + 1) : 100;
     }
+    if (carried->mask != 0) {
+        a->carried_oldest = now < a->carried_oldest ? now : a->carried_oldest;
+    }
+    a->fresh = a->fresh > a->first_serial ? a->fresh : a->first_serial;
+    while (a->fresh < a->next_serial &&
+           (report_at(a, a->fresh)->carried_at != NEVER || report_at(a, a->fresh)->confirmed)) {
+        a->fresh++;
+    }
     if (a->fresh_count == 0) {
         a->ack_due = FL_FOREVER;
     }
@@ -348,6 +485,19 @@ void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
 // A confirmation rides on what the peer sends anyway: one that sends this rarely is not pressed.
 #define SLOW_TRAFFIC_NS FL_MS(150)
 
+// How long an answer told `tries` times waits to be told again.
+static FlTime patience_of(const Arrivals *a, int32_t tries, FlTime repeat_ns, FlTime patience_ns)
+{
+    FlTime wait = (repeat_ns + SLOW_TRAFFIC_NS) * (tries < 8 ? tries : 8);
+    return fl__arrivals_full(a) ? repeat_ns : (wait < patience_ns ? wait : patience_ns);
+}
+
+FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
+{
+    FlTime again = fl_time_add(a->carried_oldest, patience_of(a, 1, repeat_ns, patience_ns));
+    return again < a->ack_due ? again : a->ack_due;
+}
+
 FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
 {
     FlTime due = a->ack_due;
@@ -355,8 +505,7 @@ FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
     for (int64_t s = a->first_serial; s < a->next_serial; s++) {
         const Report *report = report_at(a, s);
         if ((report->insist || full) && !report->confirmed && report->carried_at != NEVER) {
-            FlTime wait = (repeat_ns + SLOW_TRAFFIC_NS) * (report->tries < 8 ? report->tries : 8);
-            wait = full ? repeat_ns : (wait < patience_ns ? wait : patience_ns);
+            FlTime wait = patience_of(a, report->tries, repeat_ns, patience_ns);
             FlTime again = fl_time_add(report->carried_at, wait);
             due = again < due ? again : due;
         }
@@ -371,14 +520,47 @@ static int64_t not_after(int64_t limit, uint64_t low, int32_t width)
     return limit - (int64_t)(((uint64_t)limit - low) & mask);
 }
 
-// Report i of the message, after i - 1.
+// The next 57 bits or more, or what there is of them, zeros after that.
+static uint64_t look_ahead(const FlReader *r)
+{
+    const uint8_t *byte = r->bytes + r->bit_count / 8;
+    int32_t left = (r->size_bits - r->bit_count + 7) / 8;
+    uint64_t word = 0;
+    if (left >= 8) { // written so that compilers make it one load
+        word = (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 |
+               (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 |
+               (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
+    } else {
+        for (int32_t i = 0; i < left; i++) {
+            word |= (uint64_t)byte[i] << (8 * i);
+        }
+    }
+    return word >> (r->bit_count % 8);
+}
+
+// Takes what was looked at. False: there is not so much.
+static bool take(FlReader *r, int32_t width)
+{
+    if (width > r->size_bits - r->bit_count) {
+        r->failed = true;
+    }
+    if (!r->failed) {
+        r->bit_count += width;
+    }
+    return !r->failed;
+}
+
+// Report i of the message, after i - 1: its fields are looked at together, then taken at once.
 static FlLinkDrop decode_next(FlReader *r, int32_t i, ArrivalsMessage *m)
 {
-    bool gap = fl_reader_take(r, 1) != 0;
-    int64_t back = gap ? 2 + (int64_t)fl_reader_take(r, 8) : 1;
-    bool wide = fl_reader_take(r, 1) != 0;
-    uint64_t change = fl_reader_take(r, wide ? 16 : 8);
-    if (r->failed) {
+    uint64_t bits = look_ahead(r);
+    bool gap = (bits & 1u) != 0;
+    int64_t back = gap ? 2 + (int64_t)(bits >> 1 & 0xffu) : 1;
+    int32_t gap_width = gap ? 9 : 1;
+    bits >>= gap_width;
+    bool wide = (bits & 1u) != 0;
+    uint64_t change = bits >> 1 & (wide ? 0xffffu : 0xffu);
+    if (!take(r, gap_width + (wide ? 17 : 9))) {
         return FL_LINK_DROP_SHORT;
     }
     m->sequence[i] = m->sequence[i - 1] - back;
@@ -396,7 +578,7 @@ static FlLinkDrop decode_reports(FlReader *r, bool refusals, int64_t stamp_steps
         if (drop != FL_LINK_DROP_NONE) {
             return drop;
         }
-        m->refused[i] = fl_reader_take(r, refusals ? 1 : 0) != 0;
+        m->refused[i] = refusals && fl_reader_take(r, 1) != 0;
         any_refused = any_refused || m->refused[i];
         if (m->arrived_steps[i] < 0 || m->arrived_steps[i] > stamp_steps) {
             return FL_LINK_DROP_MALFORMED;
@@ -411,12 +593,14 @@ static FlLinkDrop decode_reports(FlReader *r, bool refusals, int64_t stamp_steps
 FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp_steps,
                                ArrivalsMessage *m)
 {
-    uint64_t newest = fl_reader_take(r, 16);
-    uint64_t settled = fl_reader_take(r, 16);
-    m->count = (int32_t)fl_reader_take(r, 5);
-    bool refusals = fl_reader_take(r, 1) != 0;
-    uint64_t arrived = fl_reader_take(r, 24);
-    if (r->failed) {
+    FL_ASSERT(r->bit_count % 8 == 0);
+    uint64_t bits = look_ahead(r);
+    uint64_t newest = bits & 0xffffu;
+    uint64_t settled = bits >> 16 & 0xffffu;
+    m->count = (int32_t)(bits >> 32 & 31u);
+    bool refusals = (bits >> 37 & 1u) != 0;
+    uint64_t arrived = bits >> 38 & 0xffffffu;
+    if (!take(r, FIRST_BITS)) {
         return FL_LINK_DROP_SHORT;
     }
     m->sequence[0] = fl_unwrap(next_sequence, newest, 16);

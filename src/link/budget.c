@@ -12,8 +12,6 @@ void fl_budget_init(FlBudget *budget, double rate_bytes_s, double burst_bytes, F
     *budget = fresh;
 }
 
-#define SET_BACK_NS FL_SEC(2) // further back than any hiccup: the clock was set
-
 static void fill(FlBudget *budget, FlTime now)
 {
     FlTime span = fl_span(now, budget->filled_at);

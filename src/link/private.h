@@ -4,7 +4,9 @@
 //   sent.c      what went out, and what became of it
 //   stream.c    reliable data: fragments, windows, repetition
 //   budget.c    how many bytes may go
-//   link.c      packets: putting the parts together
+//   send.c      making packets: putting the parts together, and when
+//   receive.c   taking packets
+//   link.c      memory, the clock, the end, statistics
 #ifndef FAIRLEAD_LINK_PRIVATE_H
 #define FAIRLEAD_LINK_PRIVATE_H
 
@@ -22,6 +24,8 @@
 // that is this much older than the newest, and nobody sends on after this many that were not
 // reported.
 #define SEQUENCE_SPAN 16384
+
+#define SEQUENCE_AT_MOST (INT64_MAX / 2) // leaves room for sums
 
 typedef struct Report {
     int64_t sequence;
@@ -41,15 +45,22 @@ typedef struct Checkpoint {
 
 typedef struct Arrivals {
     uint64_t seen[IN_WINDOW / 64]; // bit: sequence % IN_WINDOW arrived
-    int64_t newest;                // -1 before the first
-    int64_t horizon;               // everything up to here that did not arrive is given up
+    int64_t
+        oldest; // has_gaps: the lowest sequence taken; none before it is known to have been sent
+    int64_t newest;  // -1 before the first
+    int64_t horizon; // everything up to here that did not arrive is given up
     Checkpoint checkpoint[CHECKPOINTS];
     int32_t checkpoint_next;
     int32_t fresh_count; // reports not carried yet that are owed
     Report *reports;     // ring, by serial
     int32_t capacity;
+    bool has_gaps; // the carrier numbers packets: its own count too, and it starts where it likes
     int64_t first_serial; // the oldest not confirmed
     int64_t next_serial;
+    int64_t fresh;         // all before it were carried, or need not be
+    int64_t reordered;     // the last serial whose sequence was not the newest; -1: none
+    FlTime carried_oldest; // no report that waits for its confirmation was carried before this
+    FlTime settle_due;     // the horizon stays where it is until then
     FlTime ack_due;
     double loss;
 } Arrivals;
@@ -72,7 +83,11 @@ bool fl__arrivals_full(const Arrivals *a);
 /// Takes note of a packet: `report` says what is to be told about it.
 void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report);
 
-/// Writes the reports that are due at `now` (link clock), if any.
+/// A packet of the carrier's own came in: its number is none of ours, and not lost.
+void fl__arrivals_skip(Arrivals *a, int64_t sequence);
+
+/// Writes the reports that are due at `now` (link clock), if any, from a whole byte to a whole
+/// byte.
 bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried);
 void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now);
 void fl__arrivals_confirmed(Arrivals *a, const Carried *carried);
@@ -83,6 +98,9 @@ void fl__arrivals_forget(Arrivals *a, int64_t oldest);
 /// When a packet must go for the reports' sake alone. Patience grows with every try, up to
 /// `patience_ns`.
 FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns);
+
+/// At or before that: quickly told, without looking at the reports.
+FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns);
 
 /// Moves the horizon with time.
 void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now);
@@ -104,6 +122,7 @@ FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp
 // ---------------------------------------------------------------- stream.c
 
 #define FRAGMENTS_PER_PACKET 16
+#define PAYLOAD_RESERVE 128 // bytes that reliable data leaves to payload in every packet
 
 typedef struct FragmentRef {
     uint16_t serial;
@@ -161,10 +180,13 @@ FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *cou
 /// broken.
 bool fl__stream_broken(const Stream *s);
 
+/// Has it anything to send, now or later?
+bool fl__stream_idle(const Stream *s);
+
 /// When the next fragment is due; FL_FOREVER if none is.
 FlTime fl__stream_due(const Stream *s, const Repeat *repeat);
 
-/// Bytes that due fragments would take in a packet at `now`, at most a packet's worth.
+/// Bytes that due fragments would take in a packet at `now`, at most what one takes of them.
 int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now);
 
 /// The fragments that one packet carries.
@@ -174,8 +196,8 @@ typedef struct Fragments {
     int32_t last_at; // the byte at which the last one starts
 } Fragments;
 
-/// Writes the stream's due fragments while there is room and, but for the quickest, while
-/// `budget_bytes` is above zero; the last one may overdraw it.
+/// Writes the stream's due fragments while there is room (PAYLOAD_RESERVE is left) and, but for the
+/// quickest, while `budget_bytes` is above zero; the last one may overdraw it.
 void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
                        const Repeat *repeat, Fragments *fragments);
 void fl__stream_sent(Stream *s, uint16_t serial, FlTime now);
@@ -202,13 +224,14 @@ void fl__stream_accept(Stream *s, const FragmentMessage *m);
 
 typedef struct Sent {
     int64_t sequence;
+    int64_t serial;
     uint64_t tag;
     FlTime sent;
     Carried carried;
-    Fragments fragments;
     int32_t bytes;
+    uint8_t fragment_count; // which ones: fl__outbox_refs
     bool undecided;
-} Sent;
+} Sent; // 64 bytes: every packet touches another one
 
 #define TRIP_CLASSES 128
 
@@ -219,14 +242,23 @@ typedef struct RoundTrips {
     bool known;
 } RoundTrips;
 
+/// A packet's two numbers: see sent.c.
+typedef struct SentKey {
+    int64_t sequence, serial;
+} SentKey;
+
 typedef struct Outbox {
     Sent *ring;
+    SentKey *keys;      // of the packets that wait, in order; twice as many as the ring
+    FragmentRef *refs;  // FRAGMENTS_PER_PACKET for each of the ring
     FlFateEvent *fates; // decided, not polled yet; twice as many as the ring
     int32_t capacity;
     int32_t undecided_count;
-    int64_t next;      // the sequence of the next packet
-    int64_t undecided; // the oldest undecided sequence
-    int64_t reported;  // the newest that the peer reported; -1 before
+    int32_t key_first, key_end;
+    int64_t next; // the sequence of the next packet, and its serial
+    int64_t next_serial;
+    int64_t undecided; // the oldest undecided sequence; `next` if there is none
+    int64_t reported;  // the newest that the peer reported; before: the one before the first
     int64_t fate_first, fate_next;
     uint64_t delivered, lost, unknown;
     double loss;
@@ -244,8 +276,21 @@ bool fl__outbox_has_room(const Outbox *o);
 /// Is so much under way that the next packet's fate could not be awaited, or soon so?
 bool fl__outbox_crowded(const Outbox *o);
 
-/// Puts packet `next` under way. If its place is still taken, its fate is unknown at once.
-void fl__outbox_add(Outbox *o, const Sent *sent);
+/// The fragments that a packet of the ring carries: `fragment_count` of them.
+FragmentRef *fl__outbox_refs(const Outbox *o, const Sent *sent);
+
+/// The oldest fate not told yet. False: there is none.
+bool fl__outbox_next_fate(Outbox *o, FlFateEvent *event);
+
+/// How many packets were sent from the oldest undecided one on.
+int64_t fl__outbox_span(const Outbox *o);
+
+/// The next packet's sequence is at least this.
+void fl__outbox_skip_to(Outbox *o, int64_t sequence);
+
+/// Puts packet `next` under way, with these figures; what it carries the caller fills in. If its
+/// place is still taken, its fate is unknown at once, and there is nothing to fill in: NULL.
+Sent *fl__outbox_add(Outbox *o, uint64_t tag, FlTime now, int32_t bytes);
 void fl__outbox_decide(Outbox *o, Sent *sent, FlPacketFate fate, FlTime arrived_remote);
 
 /// Everything undecided below `settled` is lost.
@@ -265,7 +310,13 @@ typedef struct Adaptation {
 void fl__budget_adapt(FlBudget *budget, Adaptation *a, const FlLinkDef *def, const Outbox *o,
                       const FlClockDelays *delays, FlTime now);
 
-// ---------------------------------------------------------------- link.c
+// ---------------------------------------------------------------- packets: send.c, receive.c
+
+#define FLAG_ARRIVALS 1u
+#define FLAG_RELIABLE 2u
+#define FLAG_ANSWER 4u
+#define FLAG_CROWDED 8u
+#define FLAGS_KNOWN 15u
 
 /// A packet between fl_link_begin and fl_link_finish.
 typedef struct Building {
@@ -276,7 +327,7 @@ typedef struct Building {
     int32_t payload_at; // byte
 } Building;
 
-/// All that sending takes; it heads the block of buffers.
+/// All that sending takes, and what else a link has no room for; it heads the block of buffers.
 typedef struct Sending {
     Outbox outbox;
     Stream stream[STREAM_COUNT];
@@ -286,23 +337,29 @@ typedef struct Sending {
     Building building;
     FlTime said_at;
     FlTime delivered_after; // the newest sending time of a packet known to be delivered
-    uint64_t packets, bytes;
+    uint64_t packets, bytes, packets_in, bytes_in;
     uint64_t refused; // packets whose reliable data found no room here
+    FlTime epoch;     // of the link clock, on the caller's; all other times are on the link clock
+    FlTime heard_at;
+    FlTime peer_stamp;    // the newest stamp heard, on the peer's link clock,
+    FlTime peer_stamp_at; // and when
 } Sending;
 
 struct FlLink {
     FlLinkDef def;
-    FlTime epoch; // of the link clock, on the caller's; all times below are on the link clock
-    FlTime now;
-    FlTime heard_at;
-    FlTime peer_stamp;    // the newest stamp heard, on the peer's link clock,
-    FlTime peer_stamp_at; // and when
-    uint64_t packets_in, bytes_in;
+    FlTime now; // on the link clock
     Sending *out;
     Arrivals arrivals;
     FlClock clock;
     uint32_t drops[FL_LINK_DROPS];
     bool alive;
 };
+
+// ---------------------------------------------------------------- link.c
+
+#define SET_BACK_NS FL_SEC(2) // further back than any hiccup: the caller's clock was set
+
+/// The link clock at the caller's `now`, which never goes back.
+FlTime fl__link_tell_time(FlLink *link, FlTime now);
 
 #endif

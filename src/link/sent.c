@@ -1,15 +1,22 @@
 // What went out, and what became of it.
 //
-// Sent packets wait in a ring, by sequence, until their fate is decided: delivered (the peer
-// reported it), lost (the peer settled beyond it without reporting it), or unknown (the
-// conversation ended before either, or there was no place in the ring to wait in). Decided fates
-// queue up, each told exactly once.
+// Sent packets wait in a ring until their fate is decided: delivered (the peer reported it), lost
+// (the peer settled beyond it without reporting it), or unknown (the conversation ended before
+// either, or there was no place in the ring to wait in). Decided fates queue up, each told exactly
+// once.
+//
+// A packet has two numbers. Its *sequence* is the one that travels; a carrier's series has gaps, so
+// it rises by one or more. Its *serial* counts packets, and serial % capacity is its place in the
+// ring. `keys` lead from the one to the other: one for each packet that waits, in rising order,
+// some for packets decided since. Between two keys lie at least as many sequences as keys, so two
+// differences bound where to look; without gaps the bounds meet and nothing is searched.
 //
 // A packet whose place is taken by one still undecided is the one that goes unknown, not that
 // other: with more under way than the ring holds, the old ones' reports are about to come, and with
 // them reliable data gets through; the other way round every packet would be given up just before.
 //
-// Invariant: a fate's place in the queue is reserved as long as its packet is undecided.
+// Invariant: a fate's place in the queue is reserved as long as its packet is undecided;
+// keys[first] is the oldest undecided packet, `undecided` its sequence, or there are no keys.
 #include "private.h"
 
 // ---------------------------------------------------------------- round trips
@@ -83,37 +90,81 @@ FlTime fl__trips_percentile(const RoundTrips *trips, double share)
 
 // ---------------------------------------------------------------- fates
 
-static Sent *place_of(const Outbox *o, int64_t sequence)
+static Sent *place_of(const Outbox *o, int64_t serial)
 {
-    return &o->ring[sequence & (o->capacity - 1)]; // a power of two
+    return &o->ring[serial & (o->capacity - 1)]; // a power of two
+}
+
+static Sent *waiting_at(const Outbox *o, int64_t serial)
+{
+    Sent *sent = place_of(o, serial);
+    return sent->undecided && sent->serial == serial ? sent : NULL;
 }
 
 Sent *fl__outbox_find(const Outbox *o, int64_t sequence)
 {
-    Sent *sent = place_of(o, sequence);
-    return sent->undecided && sent->sequence == sequence ? sent : NULL;
+    if (o->key_first == o->key_end || sequence < o->keys[o->key_first].sequence ||
+        sequence > o->keys[o->key_end - 1].sequence) {
+        return NULL;
+    }
+    int64_t ahead = sequence - o->keys[o->key_first].sequence;
+    int64_t behind = o->keys[o->key_end - 1].sequence - sequence;
+    int32_t last = o->key_end - 1;
+    int32_t high = ahead < last - o->key_first ? o->key_first + (int32_t)ahead : last;
+    int32_t low = behind < last - o->key_first ? last - (int32_t)behind : o->key_first;
+    while (low < high) { // the first key that is not below
+        int32_t middle = low + (high - low) / 2;
+        if (o->keys[middle].sequence < sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return o->keys[low].sequence == sequence ? waiting_at(o, o->keys[low].serial) : NULL;
 }
 
 static void move_on(Outbox *o)
 {
-    while (o->undecided < o->next && fl__outbox_find(o, o->undecided) == NULL) {
-        o->undecided++;
+    while (o->key_first < o->key_end && waiting_at(o, o->keys[o->key_first].serial) == NULL) {
+        o->key_first++;
     }
+    if (o->key_first == o->key_end) {
+        o->key_first = o->key_end = 0;
+        o->undecided = o->next;
+    } else {
+        o->undecided = o->keys[o->key_first].sequence;
+    }
+}
+
+// There are twice as many keys as places, so that closing the gaps is rarely needed, and always
+// makes room.
+static void add_key(Outbox *o, const SentKey *key)
+{
+    if (o->key_end == 2 * o->capacity) {
+        int32_t kept = 0;
+        for (int32_t i = o->key_first; i < o->key_end; i++) {
+            if (waiting_at(o, o->keys[i].serial) != NULL) {
+                o->keys[kept++] = o->keys[i];
+            }
+        }
+        o->key_first = 0;
+        o->key_end = kept;
+    }
+    o->keys[o->key_end++] = *key;
 }
 
 static void tell(Outbox *o, const Sent *sent, FlPacketFate fate, FlTime arrived_remote)
 {
     FL_ASSERT(o->fate_next - o->fate_first < 2 * o->capacity);
-    FlFateEvent event = {
-        .tag = sent->tag,
-        .fate = fate,
-        .sent = sent->sent,
-        .arrived_remote = arrived_remote,
-        .bytes = sent->bytes,
-    };
-    o->fates[o->fate_next++ % (2 * o->capacity)] = event;
-    uint64_t *counter[] = {&o->delivered, &o->lost, &o->unknown};
-    *counter[fate] += 1;
+    FlFateEvent *event = &o->fates[o->fate_next++ & (2 * o->capacity - 1)]; // a power of two
+    event->tag = sent->tag;
+    event->fate = fate;
+    event->sent = sent->sent;
+    event->arrived_remote = arrived_remote;
+    event->bytes = sent->bytes;
+    o->delivered += fate == FL_FATE_DELIVERED ? 1 : 0;
+    o->lost += fate == FL_FATE_LOST ? 1 : 0;
+    o->unknown += fate == FL_FATE_UNKNOWN ? 1 : 0;
     if (fate != FL_FATE_UNKNOWN) {
         o->loss += ((fate == FL_FATE_LOST ? 1.0 : 0.0) - o->loss) / 64.0;
     }
@@ -133,43 +184,86 @@ bool fl__outbox_has_room(const Outbox *o)
     return o->fate_next - o->fate_first + o->undecided_count < 2 * o->capacity;
 }
 
-bool fl__outbox_crowded(const Outbox *o)
+FragmentRef *fl__outbox_refs(const Outbox *o, const Sent *sent)
 {
-    return place_of(o, o->next)->undecided || o->undecided_count >= o->capacity / 4 * 3;
+    return o->refs + (sent - o->ring) * FRAGMENTS_PER_PACKET;
 }
 
-void fl__outbox_add(Outbox *o, const Sent *sent)
+bool fl__outbox_next_fate(Outbox *o, FlFateEvent *event)
 {
-    if (o->undecided_count > 0 && o->next - o->undecided >= SEQUENCE_SPAN) {
-        fl__outbox_decide(o, fl__outbox_find(o, o->undecided), FL_FATE_UNKNOWN, 0);
+    if (o->fate_first == o->fate_next) {
+        return false;
     }
-    Sent *place = place_of(o, o->next);
-    o->next++;
-    if (place->undecided) {
-        tell(o, sent, FL_FATE_UNKNOWN, 0);
+    *event = o->fates[o->fate_first++ & (2 * o->capacity - 1)];
+    if (o->fate_first == o->fate_next) {
+        o->fate_first = o->fate_next = 0; // the same few places again: they are in the cache
+    }
+    return true;
+}
+
+bool fl__outbox_crowded(const Outbox *o)
+{
+    return place_of(o, o->next_serial)->undecided || o->undecided_count >= o->capacity / 4 * 3;
+}
+
+int64_t fl__outbox_span(const Outbox *o)
+{
+    return o->key_first == o->key_end ? 0 : o->next_serial - o->keys[o->key_first].serial;
+}
+
+void fl__outbox_skip_to(Outbox *o, int64_t sequence)
+{
+    if (sequence <= o->next) {
         return;
     }
-    *place = *sent;
+    o->next = sequence;
+    o->undecided = o->undecided_count == 0 ? o->next : o->undecided;
+    if (o->next_serial == 0) {
+        o->reported = o->next - 1; // nothing was sent before that could be reported
+    }
+}
+
+Sent *fl__outbox_add(Outbox *o, uint64_t tag, FlTime now, int32_t bytes)
+{
+    while (o->undecided_count > 0 && o->next - o->undecided >= SEQUENCE_SPAN) {
+        fl__outbox_decide(o, fl__outbox_find(o, o->undecided), FL_FATE_UNKNOWN, 0);
+    }
+    SentKey key = {o->next++, o->next_serial++};
+    Sent *place = place_of(o, key.serial);
+    if (place->undecided) {
+        Sent sent = {.tag = tag, .sent = now, .bytes = bytes};
+        tell(o, &sent, FL_FATE_UNKNOWN, 0);
+        return NULL;
+    }
+    place->sequence = key.sequence;
+    place->serial = key.serial;
+    place->tag = tag;
+    place->sent = now;
+    place->bytes = bytes;
     place->undecided = true;
-    o->undecided_count++;
+    place->carried.mask = 0;
+    place->fragment_count = 0;
+    if (o->undecided_count++ == 0) {
+        o->undecided = key.sequence;
+    }
+    add_key(o, &key);
+    return place;
+}
+
+// Decides every undecided packet below `end`, the oldest first.
+static void decide_below(Outbox *o, int64_t end, FlPacketFate fate)
+{
+    while (o->undecided_count > 0 && o->undecided < end) {
+        fl__outbox_decide(o, fl__outbox_find(o, o->undecided), fate, 0);
+    }
 }
 
 void fl__outbox_settle(Outbox *o, int64_t settled)
 {
-    for (int64_t s = o->undecided; s < settled && s < o->next; s++) {
-        Sent *sent = fl__outbox_find(o, s);
-        if (sent != NULL) {
-            fl__outbox_decide(o, sent, FL_FATE_LOST, 0);
-        }
-    }
+    decide_below(o, settled, FL_FATE_LOST);
 }
 
 void fl__outbox_abandon(Outbox *o)
 {
-    for (int64_t s = o->undecided; s < o->next; s++) {
-        Sent *sent = fl__outbox_find(o, s);
-        if (sent != NULL) {
-            fl__outbox_decide(o, sent, FL_FATE_UNKNOWN, 0);
-        }
-    }
+    decide_below(o, o->next, FL_FATE_UNKNOWN);
 }

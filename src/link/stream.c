@@ -161,6 +161,11 @@ static bool slot_goes(const OutSlot *slot, const Repeat *repeat, FlTime now)
     return due <= now || (due != FL_FOREVER && due <= now + repeat->timeout_ns / 4);
 }
 
+bool fl__stream_idle(const Stream *s)
+{
+    return s->out_first == s->out_next && ring_used(&s->out_ring) == 0;
+}
+
 FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 {
     FlTime due = FL_FOREVER;
@@ -187,20 +192,21 @@ FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 // Each starts at a whole byte. All are written as if more followed; the caller clears that in the
 // last.
 #define HEADER_BYTES 4
+#define BYTES_AT_MOST (FL_LINK_PACKET_BYTES - PAYLOAD_RESERVE) // where fragments end in a packet
 
 int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now)
 {
     int32_t bytes = 0;
-    for (int64_t n = s->out_first; n < s->out_next && bytes < FL_LINK_PACKET_BYTES; n++) {
+    for (int64_t n = s->out_first; n < s->out_next && bytes < BYTES_AT_MOST; n++) {
         const OutSlot *slot = out_at(s, n);
         bytes += slot_goes(slot, repeat, now) ? HEADER_BYTES + slot->length : 0;
     }
-    if (s->ordered && !out_is_full(s) && bytes < FL_LINK_PACKET_BYTES) {
+    if (s->ordered && !out_is_full(s) && bytes < BYTES_AT_MOST) {
         int32_t waiting = ring_used(&s->out_ring);
         int32_t headers = (waiting + FL_LINK_FRAGMENT_BYTES - 1) / FL_LINK_FRAGMENT_BYTES;
         bytes += waiting + headers * HEADER_BYTES;
     }
-    return bytes < FL_LINK_PACKET_BYTES ? bytes : FL_LINK_PACKET_BYTES;
+    return bytes < BYTES_AT_MOST ? bytes : BYTES_AT_MOST;
 }
 
 static void fragment_encode(const OutSlot *slot, uint8_t stream, uint16_t serial, FlWriter *w)
@@ -223,7 +229,7 @@ void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_byt
         bool quickest = slot->quickest && !slot->refused && !slot->acked;
         bool wanted = quickest || (slot_goes(slot, repeat, now) && budget_bytes > 0.0);
         int32_t bytes = HEADER_BYTES + slot->length;
-        if (!wanted || bytes > FL_LINK_PACKET_BYTES - fl_writer_size(w)) {
+        if (!wanted || bytes > BYTES_AT_MOST - fl_writer_size(w)) {
             continue;
         }
         budget_bytes -= bytes;

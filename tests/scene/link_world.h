@@ -24,8 +24,11 @@ typedef struct WorldDef {
     FlLinkDef link[2];
     FlImpairSettings way[2]; ///< From end 0 to end 1, and back.
     uint64_t seed;
-    FlTime clock_offset[2]; ///< The ends' clocks minus world time at the beginning,
-    double clock_drift[2];  ///< and how much faster they run.
+    FlTime clock_offset[2];   ///< The ends' clocks minus world time at the beginning,
+    double clock_drift[2];    ///< and how much faster they run.
+    uint64_t first_number[2]; ///< numbered_below: where the carrier's numbers begin,
+    int32_t gap_percent[2];   ///< how often it takes some for itself,
+    int32_t gap_most[2];      ///< and how many at most.
 } WorldDef;
 
 /// Default links, the first with keep-alives; a perfect network; clocks days apart and drifting.
@@ -51,6 +54,7 @@ static inline WorldDef world_def_default(uint64_t seed)
 
 /// What really became of a packet, by its tag.
 typedef struct WorldTruth {
+    uint64_t sequence;
     FlTime sent;    // on the sender's clock
     FlTime arrived; // on the other link's clock, as it reports it
     int32_t bytes;
@@ -84,6 +88,8 @@ typedef struct WorldEnd {
     uint64_t truth_capacity;
     uint64_t next_tag;
     uint64_t first_tag;    // of this conversation
+    uint64_t next_number;  // the lowest that the carrier has left
+    FlRandom carrier;      // how it takes numbers for itself
     uint64_t given;        // packets handed to the link in this conversation,
     uint64_t taken;        // and how many it took
     FlTime next_payload;   // when the next payload packet goes; FL_FOREVER: never
@@ -146,6 +152,7 @@ static inline void world_link_open(World *world, int32_t i)
     assert_int_equal(fl_link_create(&world->def.link[i], world_clock(world, i), &end->link), FL_OK);
     end->first_tag = end->next_tag;
     end->given = end->taken = 0;
+    end->next_number = world->def.first_number[i];
 }
 
 static inline void world_open(World *world, const WorldDef *def)
@@ -165,6 +172,8 @@ static inline void world_open(World *world, const WorldDef *def)
         assert_int_equal(fl_flight_create(&flight, &end->flight), FL_OK);
         end->clock_offset = def->clock_offset[i];
         end->clock_drift = def->clock_drift[i];
+        end->carrier.seed = def->seed;
+        end->carrier.stream = 77 + (uint64_t)i;
         end->next_payload = FL_FOREVER;
         for (int32_t kind = 0; kind < WORLD_KINDS; kind++) {
             end->talk[kind].bytes = 200;
@@ -252,7 +261,7 @@ static inline void world_poll_fates(World *world, int32_t i)
         } else {
             // Where nine of ten packets are lost, a report may not get through before the packet's
             // number comes round: then nobody will ever know.
-            bool came_round = end->next_tag - event.tag >= WORLD_SEQUENCE_SPAN;
+            bool came_round = end->next_number - truth->sequence >= WORLD_SEQUENCE_SPAN;
             assert_true(truth->crowded || came_round || !fl_link_alive(end->link));
         }
     }
@@ -272,6 +281,30 @@ static inline bool world_is_crowded(const World *world, int32_t i, uint64_t tag)
     return false;
 }
 
+#define WORLD_CARRIERS_OWN ((uint64_t)1 << 63) ///< In a flight's tag: the rest is its number.
+
+/// The carrier numbers the packets of end i, and takes some numbers for its own packets; but every
+/// second one goes unused.
+static inline void world_take_numbers(World *world, int32_t i)
+{
+    WorldEnd *end = &world->end[i];
+    if (!world->def.link[i].numbered_below) {
+        return;
+    }
+    if ((int32_t)fl_random_below(&end->carrier, 100) < world->def.gap_percent[i]) {
+        uint64_t count = 1 + fl_random_below(&end->carrier, (uint64_t)world->def.gap_most[i]);
+        for (uint64_t k = 0; k < count; k++, end->next_number++) {
+            FlFate fate = fl_impair_send(end->impair, world->now, 1);
+            for (int32_t c = 0; c < fate.copy_count && k % 2 == 0 && !world->cut[i]; c++) {
+                uint64_t tag = WORLD_CARRIERS_OWN | end->next_number;
+                assert_int_equal(fl_flight_push(end->flight, fate.deliver_at[c], tag, &tag, 1),
+                                 FL_OK);
+            }
+        }
+    }
+    fl_link_number_from(end->link, end->next_number);
+}
+
 /// Builds one packet at end i and gives it to the network. False: the link would not.
 static inline bool world_send(World *world, int32_t i, int32_t payload_bytes)
 {
@@ -280,6 +313,7 @@ static inline bool world_send(World *world, int32_t i, int32_t payload_bytes)
     FlTime now = world_clock(world, i);
     FlWriter writer;
     world_poll_fates(world, i);
+    world_take_numbers(world, i);
     if (fl_link_begin(end->link, now, buffer, &writer) != FL_OK) {
         return false;
     }
@@ -292,9 +326,11 @@ static inline bool world_send(World *world, int32_t i, int32_t payload_bytes)
     uint64_t sequence;
     int32_t size = fl_link_finish(end->link, now, &writer, tag, &sequence);
     assert_true(size > 0 && size <= FL_LINK_PACKET_BYTES);
-    assert_int_equal(sequence, tag - end->first_tag);
+    assert_int_equal(sequence, end->next_number);
+    end->next_number++;
     int32_t overhead = world->def.link[i].overhead_bytes;
     WorldTruth *truth = world_new_truth(end);
+    truth->sequence = sequence;
     truth->sent = now;
     truth->bytes = size + overhead;
     truth->payload_bytes = payload_bytes;
@@ -332,10 +368,14 @@ static inline void world_deliver(World *world, int32_t from)
     WorldEnd *sender = &world->end[from];
     WorldEnd *end = &world->end[1 - from];
     while (fl_flight_take(sender->flight, world->now, &packet, 1) == 1) {
+        if ((packet.tag & WORLD_CARRIERS_OWN) != 0) {
+            fl_link_number_heard(end->link, packet.tag & ~WORLD_CARRIERS_OWN);
+            continue;
+        }
         FlLinkPacket got;
         FlLinkDrop drop =
-            fl_link_receive(end->link, world_clock(world, 1 - from), packet.tag - sender->first_tag,
-                            packet.data, packet.bytes, &got);
+            fl_link_receive(end->link, world_clock(world, 1 - from),
+                            sender->truth[packet.tag].sequence, packet.data, packet.bytes, &got);
         end->given++;
         if (drop == FL_LINK_DROP_NONE) {
             end->taken++;

@@ -275,7 +275,7 @@ static void a_clock_set_back_neither_stops_nor_ends_the_conversation(void **stat
             stream_both(&world, FL_MS(50), 30);
             world_say(&world, 0, FL_DELIVERY_ORDERED, 400, FL_MS(50));
             world_say(&world, 1, FL_DELIVERY_ORDERED, 400, FL_MS(50));
-            world_run(&world, FL_SEC(10), NULL);
+            world_run(&world, FL_SEC(10) + FL_MS(20), NULL);
             world.end[i].clock_offset -= back[k];
             FlTime set_at = world.now;
             world_run(&world, FL_SEC(60), world_all_heard);
@@ -304,7 +304,7 @@ static void a_clock_set_forward_ends_the_conversation_or_does_no_harm(void **sta
             world_open(&world, &def);
             stream_both(&world, FL_MS(50), 30);
             world_say(&world, 0, FL_DELIVERY_ORDERED, 400, FL_MS(50));
-            world_run(&world, FL_SEC(10), NULL);
+            world_run(&world, FL_SEC(10) + FL_MS(46), NULL); // with reports not told yet
             world.end[i].clock_offset += ahead[k];
             world_run(&world, FL_SEC(60), NULL);
             bool lives = ahead[k] < FL_SEC(10);

@@ -83,10 +83,26 @@ static void load(World *world, FlRandom *r)
     }
 }
 
-static void one_network(uint64_t seed)
+/// A carrier that begins where it likes and takes numbers for itself: a few often, or many rarely.
+static void number_randomly(WorldDef *def, FlRandom *r)
+{
+    for (int32_t i = 0; i < 2; i++) {
+        def->link[i].numbered_below = true;
+        int32_t magnitude = pick(r, 3, 63);
+        def->first_number[i] = fl_random_next(r) >> magnitude;
+        bool many = random_chance(r, 4);
+        def->gap_percent[i] = pick(r, 0, many ? 2 : 60);
+        def->gap_most[i] = pick(r, 1, many ? 2000 : 3);
+    }
+}
+
+static void one_network(uint64_t seed, bool numbered)
 {
     FlRandom random = random_stream(seed);
     WorldDef def = random_world(&random, seed);
+    if (numbered) {
+        number_randomly(&def, &random);
+    }
     World world;
     world_open(&world, &def);
     load(&world, &random);
@@ -117,7 +133,16 @@ static void fates_are_true_and_messages_arrive_once_over_random_networks(void **
     (void)state;
     int32_t count = CASES(400);
     for (int32_t seed = 1; seed <= count; seed++) {
-        one_network((uint64_t)seed);
+        one_network((uint64_t)seed, false);
+    }
+}
+
+static void so_they_do_where_a_carrier_numbers_the_packets_and_skips_some(void **state)
+{
+    (void)state;
+    int32_t count = CASES(400);
+    for (int32_t seed = 1; seed <= count; seed++) {
+        one_network((uint64_t)seed + 5000, true);
     }
 }
 
@@ -125,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fates_are_true_and_messages_arrive_once_over_random_networks),
+        cmocka_unit_test(so_they_do_where_a_carrier_numbers_the_packets_and_skips_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

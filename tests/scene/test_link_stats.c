@@ -289,6 +289,36 @@ static void a_greedy_payload_does_not_starve_reliable_data(void **state)
     world_close(&world);
 }
 
+// And reliable data without end leaves motion its share.
+static void a_long_message_does_not_silence_motion(void **state)
+{
+    (void)state;
+    WorldDef def = world_def_default(5);
+    for (int32_t i = 0; i < 2; i++) {
+        def.way[i] = uniform(FL_MS(20), 0, 0);
+        def.link[i].rate_min_bytes_s = def.link[i].rate_bytes_s = def.link[i].rate_max_bytes_s =
+            8192.0;
+    }
+    World world;
+    world_open(&world, &def);
+    world_say(&world, 0, FL_DELIVERY_ORDERED, 16000000, 0);
+    int32_t allowed = 0;
+    for (int32_t step = 0; step < 20 * 60; step++) {
+        world_run(&world, FL_MS(50) * step, NULL);
+        int32_t budget = fl_link_payload_budget(world.end[0].link, world_clock(&world, 0));
+        if (budget >= 60) {
+            (void)world_send(&world, 0, 60);
+            allowed++;
+        }
+    }
+    FlLinkStats stats = stats_of(&world, 0);
+    check_near((double)stats.bytes_out, 60.0 * 8192.0, 0.03 * 60.0 * 8192.0, "bytes in a minute");
+    assert_true(allowed > 20 * 60 / 2);
+    assert_true(world.end[0].talk[FL_DELIVERY_ORDERED].heard > 4000);
+    world_end(&world);
+    world_close(&world);
+}
+
 static void links_with_a_common_budget_share_it(void **state)
 {
     (void)state;
@@ -336,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_path_that_loses_a_third_of_everything_is_not_congested),
         cmocka_unit_test(traffic_keeps_to_the_budget_and_motion_beyond_it_is_not_held_back),
         cmocka_unit_test(a_greedy_payload_does_not_starve_reliable_data),
+        cmocka_unit_test(a_long_message_does_not_silence_motion),
         cmocka_unit_test(links_with_a_common_budget_share_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

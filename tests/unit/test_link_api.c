@@ -297,6 +297,65 @@ static void a_carrier_that_numbers_packets_saves_four_bytes(void **state)
     fl_link_destroy(b);
 }
 
+// Numbers as a seal gives them: from anywhere on, some taken by its own packets.
+static void a_carriers_numbers_begin_anywhere_and_have_gaps(void **state)
+{
+    (void)state;
+    FlLinkDef def = fl_link_def_default();
+    def.numbered_below = true;
+    FlLink *a = open_link(&def, 0);
+    FlLink *b = open_link(&def, 0);
+    uint64_t number[2] = {5000000, (uint64_t)1 << 61};
+    uint64_t sent = 0;
+    for (FlTime now = FL_MS(50); now < FL_SEC(60); now += FL_MS(50)) {
+        fl_link_number_from(a, number[0]);
+        fl_link_number_from(a, number[0] - 3); // was used: nothing changes
+        fl_link_number_from(b, number[1]);
+        Sealed there = pack(a, now, 10, sent++);
+        (void)unpack(b, now + FL_MS(5), &there);
+        Sealed back = pack(b, now + FL_MS(10), 10, 0);
+        assert_int_equal(there.sequence, number[0]);
+        assert_int_equal(back.sequence, number[1]);
+        (void)unpack(a, now + FL_MS(20), &back);
+        number[0] += 1 + sent % 40 * (sent % 2);
+        number[1] += 1;
+        FlFateEvent event;
+        while (fl_link_poll_fate(a, &event) == FL_OK || fl_link_poll_fate(b, &event) == FL_OK) {
+            assert_int_equal(event.fate, FL_FATE_DELIVERED);
+        }
+    }
+    FlLinkStats stats;
+    fl_link_stats(a, FL_SEC(60), &stats);
+    assert_int_equal(stats.packets_out, sent);
+    assert_int_equal(stats.delivered, sent);
+    assert_true(stats.loss_out == 0.0 && stats.loss_in == 0.0);
+    fl_link_destroy(a);
+    fl_link_destroy(b);
+}
+
+static void a_leap_of_16384_numbers_ends_a_conversation_and_a_smaller_one_does_not(void **state)
+{
+    (void)state;
+    FlLinkDef def = fl_link_def_default();
+    def.numbered_below = true;
+    for (int32_t i = 0; i < 2; i++) {
+        FlLink *a = open_link(&def, 0);
+        fl_link_number_from(a, 900000); // before the first packet any leap will do
+        Sealed first = pack(a, FL_MS(1), 10, 7);
+        assert_int_equal(first.sequence, 900000);
+        fl_link_number_from(a, 900000 + SEQUENCE_SPAN - 2 + (uint64_t)i);
+        uint8_t buffer[FL_LINK_PACKET_BYTES];
+        FlWriter w;
+        FlResult result = fl_link_begin(a, FL_MS(2), buffer, &w);
+        assert_int_equal(result, i == 0 ? FL_OK : FL_STALE_ID);
+        if (i == 1) {
+            FlFateEvent event = fate_of(a);
+            assert_true(event.fate == FL_FATE_UNKNOWN && event.tag == 7);
+        }
+        fl_link_destroy(a);
+    }
+}
+
 static void an_arrival_before_the_last_now_is_reported_as_it_was(void **state)
 {
     (void)state;
@@ -588,6 +647,8 @@ int main(void)
         cmocka_unit_test(traffic_allocates_nothing),
         cmocka_unit_test(a_packet_brings_payload_stamp_and_arrival_in_whole_steps),
         cmocka_unit_test(a_carrier_that_numbers_packets_saves_four_bytes),
+        cmocka_unit_test(a_carriers_numbers_begin_anywhere_and_have_gaps),
+        cmocka_unit_test(a_leap_of_16384_numbers_ends_a_conversation_and_a_smaller_one_does_not),
         cmocka_unit_test(an_arrival_before_the_last_now_is_reported_as_it_was),
         cmocka_unit_test(sequences_and_times_come_round_and_nobody_notices),
         cmocka_unit_test(fates_come_in_the_order_of_sending),

@@ -477,6 +477,65 @@ static void loss_counts_what_never_came_even_across_a_leap(void **state)
     assert_int_equal(c.arrivals.horizon, INT64_MAX / 2 - IN_WINDOW);
 }
 
+static void confirm_last(Case *c)
+{
+    fl__arrivals_confirmed(&c->arrivals, &(Carried){c->arrivals.next_serial - 1, 1, 0});
+}
+
+static void a_carriers_series_begins_where_it_likes_and_nothing_before_it_is_lost(void **state)
+{
+    (void)state;
+    int64_t starts[] = {0, 1, 700, 1500, 3000, 5000000, (int64_t)1 << 60};
+    for (int32_t i = 0; i < 7; i++) {
+        Case c;
+        case_init(&c);
+        c.arrivals.has_gaps = true;
+        note(&c, starts[i] + 3, 0); // the first ones were overtaken
+        note(&c, starts[i], 0);
+        Told told = tell(&c, 0, FL_SEC(1), starts[i] + 4);
+        assert_int_equal(told.message.count, 2);
+        assert_int_equal(told.message.sequence[0], starts[i] + 3);
+        assert_int_equal(told.message.sequence[1], starts[i]);
+        confirm_last(&c);
+        for (int64_t s = 4; s < 3000; s++) {
+            note(&c, starts[i] + s, 0);
+            confirm_last(&c);
+        }
+        // Two are missing, long ago; of what was before them nobody knows anything.
+        check_near(c.arrivals.loss, 0.0, 1e-9);
+        assert_int_equal(c.arrivals.horizon, starts[i] + 2999 - IN_WINDOW);
+    }
+}
+
+static void a_carriers_own_packets_are_not_missing(void **state)
+{
+    (void)state;
+    Case told;
+    Case untold;
+    case_init(&told);
+    case_init(&untold);
+    told.arrivals.has_gaps = untold.arrivals.has_gaps = true;
+    for (int64_t s = 1000; s < 6000; s += 2) {
+        note(&told, s, 0);
+        confirm_last(&told);
+        fl__arrivals_skip(&told.arrivals, s + 1);
+        fl__arrivals_skip(&told.arrivals, s + 1); // twice says no more
+        note(&untold, s, 0);
+        confirm_last(&untold);
+    }
+    assert_true(told.arrivals.loss == 0.0);
+    check_near(untold.arrivals.loss, 0.5, 0.01);
+    assert_int_equal(told.arrivals.first_serial, told.arrivals.next_serial);
+    // A leap beyond the window is the carrier's doing.
+    note(&told, 9000000, 0);
+    assert_true(told.arrivals.loss == 0.0);
+    // What cannot be is ignored.
+    fl__arrivals_skip(&told.arrivals, -5);
+    fl__arrivals_skip(&told.arrivals, INT64_MAX);
+    fl__arrivals_skip(&told.arrivals, 17);
+    assert_int_equal(told.arrivals.newest, 9000000);
+}
+
 // ---------------------------------------------------------------- what is told, and when
 
 static void an_answer_waits_for_the_ack_delay_and_sixteen_do_not_wait(void **state)
@@ -691,6 +750,8 @@ int main(void)
         cmocka_unit_test(the_horizon_follows_every_packet_a_second_later_and_never_earlier),
         cmocka_unit_test(settled_waits_for_every_report_that_is_not_confirmed),
         cmocka_unit_test(loss_counts_what_never_came_even_across_a_leap),
+        cmocka_unit_test(a_carriers_series_begins_where_it_likes_and_nothing_before_it_is_lost),
+        cmocka_unit_test(a_carriers_own_packets_are_not_missing),
         cmocka_unit_test(an_answer_waits_for_the_ack_delay_and_sixteen_do_not_wait),
         cmocka_unit_test(only_answers_about_something_are_repeated_unasked),
         cmocka_unit_test(a_report_rides_again_only_after_the_repeat_time),

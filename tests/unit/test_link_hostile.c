@@ -357,6 +357,13 @@ static void each_reason_is_told_apart(void **state)
     // A stamp before the peer's clock began.
     w = head(bytes, 2, 0xffffff, 0);
     assert_int_equal(give(link, now, &w), FL_LINK_DROP_MALFORMED);
+    // And one that hostile leaps have brought to the end of time.
+    FlTime peer_stamp = link->out->peer_stamp;
+    link->out->peer_stamp = INT64_MAX / 2 / FL_LINK_STEP_NS * FL_LINK_STEP_NS;
+    link->out->peer_stamp_at = now;
+    w = head(bytes, 2, (uint64_t)(link->out->peer_stamp / FL_LINK_STEP_NS + 1000), 0);
+    assert_int_equal(give(link, now, &w), FL_LINK_DROP_MALFORMED);
+    link->out->peer_stamp = peer_stamp;
     // Overtaken long ago.
     w = head(bytes, 5, 0, 0);
     assert_int_equal(give(link, now, &w), FL_LINK_DROP_NONE);

@@ -54,6 +54,7 @@ enum { CAPACITY = 16 };
 typedef struct Case {
     Outbox outbox;
     Sent ring[CAPACITY];
+    SentKey keys[2 * CAPACITY];
     FlFateEvent fates[2 * CAPACITY];
 } Case;
 
@@ -61,6 +62,7 @@ static void case_init(Case *c)
 {
     memset(c, 0, sizeof *c);
     c->outbox.ring = c->ring;
+    c->outbox.keys = c->keys;
     c->outbox.fates = c->fates;
     c->outbox.capacity = CAPACITY;
     c->outbox.reported = -1;
@@ -69,14 +71,10 @@ static void case_init(Case *c)
 /// Packet `next`, tagged with its sequence.
 static void add(Case *c)
 {
-    Sent sent = {
-        .sequence = c->outbox.next,
-        .tag = (uint64_t)c->outbox.next,
-        .sent = c->outbox.next * 10,
-        .bytes = 50,
-    };
     assert_true(fl__outbox_has_room(&c->outbox));
-    fl__outbox_add(&c->outbox, &sent);
+    int64_t next = c->outbox.next;
+    Sent *sent = fl__outbox_add(&c->outbox, (uint64_t)next, next * 10, 50);
+    assert_true(sent == NULL || (sent->carried.mask == 0 && sent->fragment_count == 0));
 }
 
 static void expect_fate(Case *c, uint64_t tag, FlPacketFate fate)
@@ -149,7 +147,6 @@ static void a_packet_without_a_place_is_unknown_at_once_and_the_old_ones_stay(vo
     add(&c);
     expect_fate(&c, CAPACITY, FL_FATE_UNKNOWN);
     expect_fate(&c, CAPACITY + 1, FL_FATE_UNKNOWN);
-    check_same(c.outbox.loss, 0.0); // what is unknown is not lost
     assert_null(fl__outbox_find(&c.outbox, CAPACITY));
     for (int64_t s = 0; s < CAPACITY; s++) {
         assert_non_null(fl__outbox_find(&c.outbox, s));
@@ -161,7 +158,10 @@ static void a_packet_without_a_place_is_unknown_at_once_and_the_old_ones_stay(vo
     add(&c); // 18 has the place of 2
     expect_no_fate(&c);
     assert_non_null(fl__outbox_find(&c.outbox, CAPACITY + 2));
+    double loss = c.outbox.loss;
+    assert_true(loss > 0.0);
     fl__outbox_abandon(&c.outbox);
+    check_same(c.outbox.loss, loss); // what is unknown says nothing about the path
     for (uint64_t s = 4; s < CAPACITY; s++) {
         expect_fate(&c, s, FL_FATE_UNKNOWN);
     }
@@ -261,6 +261,96 @@ static void every_packet_has_one_fate_whatever_happens(void **state)
     assert_int_equal(c.outbox.delivered + c.outbox.lost + c.outbox.unknown, PACKETS);
 }
 
+// ---------------------------------------------------------------- numbers with gaps
+
+/// What is under way, kept in the plainest way: told[] by tag, numbers[] by tag.
+typedef struct Ledger {
+    int64_t numbers[20000];
+    uint8_t told[20000];
+    int32_t count;
+} Ledger;
+
+static void send_numbered(Case *c, Ledger *l, int64_t from)
+{
+    int64_t before = c->outbox.next;
+    fl__outbox_skip_to(&c->outbox, from);
+    assert_int_equal(c->outbox.next, from > before ? from : before);
+    l->numbers[l->count] = c->outbox.next;
+    (void)fl__outbox_add(&c->outbox, (uint64_t)l->count++, 0, 0);
+}
+
+static void check_against(Case *c, Ledger *l)
+{
+    int64_t oldest = c->outbox.next;
+    for (; c->outbox.fate_first < c->outbox.fate_next; c->outbox.fate_first++) {
+        assert_int_equal(l->told[c->fates[c->outbox.fate_first % (2 * CAPACITY)].tag]++, 0);
+    }
+    int32_t from = l->count > 200 ? l->count - 200 : 0; // nothing is undecided for longer here
+    for (int32_t tag = l->count - 1; tag >= from; tag--) {
+        const Sent *sent = fl__outbox_find(&c->outbox, l->numbers[tag]);
+        assert_int_equal(sent == NULL, l->told[tag] != 0);
+        assert_true(sent == NULL || sent->tag == (uint64_t)tag);
+        oldest = sent != NULL ? l->numbers[tag] : oldest;
+        bool gap = tag + 1 < l->count && l->numbers[tag] + 1 < l->numbers[tag + 1];
+        assert_true(!gap || fl__outbox_find(&c->outbox, l->numbers[tag] + 1) == NULL);
+    }
+    assert_int_equal(c->outbox.undecided, oldest);
+}
+
+static void packets_are_found_by_number_whatever_the_carrier_skips(void **state)
+{
+    (void)state;
+    static Ledger l;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        FlRandom random = random_stream(310 + seed);
+        Case c;
+        case_init(&c);
+        memset(&l, 0, sizeof l);
+        int64_t most = seed % 2 == 0 ? 3 : 100;
+        fl__outbox_skip_to(&c.outbox, (int64_t)fl_random_below(&random, (uint64_t)1 << 61));
+        assert_int_equal(c.outbox.reported, c.outbox.next - 1);
+        while (l.count < CASES(2000)) {
+            int64_t gap = (int64_t)fl_random_below(&random, (uint64_t)most);
+            send_numbered(&c, &l, c.outbox.next + (random_chance(&random, 3) ? gap : -gap));
+            int32_t decided = (int32_t)fl_random_below(&random, 3);
+            for (int32_t i = 0; i < decided; i++) {
+                int32_t back = 1 + (int32_t)fl_random_below(&random, 30);
+                int32_t tag = l.count > back ? l.count - back : 0;
+                Sent *sent = fl__outbox_find(&c.outbox, l.numbers[tag]);
+                if (sent != NULL) {
+                    fl__outbox_decide(&c.outbox, sent, FL_FATE_DELIVERED, 0);
+                }
+            }
+            if (random_chance(&random, 9) && l.count > 60) {
+                fl__outbox_settle(&c.outbox, l.numbers[l.count - 40]);
+            }
+            check_against(&c, &l);
+        }
+        fl__outbox_abandon(&c.outbox);
+        check_against(&c, &l);
+        assert_int_equal(c.outbox.delivered + c.outbox.lost + c.outbox.unknown, l.count);
+    }
+}
+
+static void a_leap_leaves_nothing_undecided_that_could_be_mistaken(void **state)
+{
+    (void)state;
+    Case c;
+    case_init(&c);
+    for (int32_t i = 0; i < 5; i++) {
+        add(&c);
+    }
+    fl__outbox_skip_to(&c.outbox, SEQUENCE_SPAN + 2);
+    assert_int_equal(fl__outbox_span(&c.outbox), 5); // packets, not numbers
+    add(&c);
+    expect_fate(&c, 0, FL_FATE_UNKNOWN);
+    expect_fate(&c, 1, FL_FATE_UNKNOWN);
+    expect_fate(&c, 2, FL_FATE_UNKNOWN);
+    expect_no_fate(&c);
+    assert_int_equal(c.outbox.undecided, 3);
+    assert_int_equal(c.outbox.reported, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +361,8 @@ int main(void)
         cmocka_unit_test(fates_not_polled_stop_the_sender_and_none_is_lost),
         cmocka_unit_test(nothing_is_awaited_for_longer_than_its_number_lasts),
         cmocka_unit_test(every_packet_has_one_fate_whatever_happens),
+        cmocka_unit_test(packets_are_found_by_number_whatever_the_carrier_skips),
+        cmocka_unit_test(a_leap_leaves_nothing_undecided_that_could_be_mistaken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,10 +104,10 @@ static void say_packet(Text *text, const char *why, const Sealed *p, const FlLin
     say(text, ",\n   \"conversation\": %d, \"newest_taken\": %lld, \"next_own\": %lld, ",
         reader->def.conversation, (long long)reader->arrivals.newest,
         (long long)reader->out->outbox.next);
-    if (reader->peer_stamp == NEVER) {
+    if (reader->out->peer_stamp == NEVER) {
         say(text, "\"stamp_expected\": null, ");
     } else {
-        FlTime expected = reader->peer_stamp + (clock - reader->peer_stamp_at);
+        FlTime expected = reader->out->peer_stamp + (clock - reader->out->peer_stamp_at);
         say(text, "\"stamp_expected\": %lld, ", (long long)(expected / FL_LINK_STEP_NS));
     }
     if (reader->def.numbered_below) {

@@ -1,0 +1,342 @@
+// Making packets: numbering, stamping, and putting the parts of a link together; and when.
+//
+// PACKET: one datagram.                                          spec/WIRE.md section 5
+//
+//   bits  field         unit      valid
+//   16    conversation  -         agreed on when joining; absent where the carrier numbers packets
+//   16    sequence      -         low bits of the packet's number, from 0; absent likewise
+//   24    stamp         0.25 ms   when it was sent, on the sender's link clock, floored, low bits
+//   1     arrivals      -         ARRIVALS follows
+//   1     reliable      -         FRAGMENTs follow
+//   1     answer        -         the receiver should report this packet even without traffic
+//   1     crowded       -         `oldest` follows
+//   4     zero          -
+//   0/16  oldest        -         with crowded; low bits, not after sequence: what became of all
+//                                 packets before it is decided, reports on them are not wanted
+//   then  ARRIVALS, zero bits to a whole byte, FRAGMENTs, and the caller's payload to the end
+//
+// Invariant: between fl_link_begin and fl_link_finish nothing is taken for sent; what the packet
+// says is noted when it is finished.
+#include "private.h"
+
+#include <string.h>
+
+#define HEAD_BYTES 8
+
+// ---------------------------------------------------------------- how long to wait
+
+#define TIMEOUT_UNKNOWN FL_MS(250)
+#define TIMEOUT_AT_LEAST FL_MS(20)
+
+// How long to wait for an answer before saying something again.
+static FlTime answer_timeout(const FlLink *link)
+{
+    if (!link->out->trips.known) {
+        return TIMEOUT_UNKNOWN;
+    }
+    FlTime wait =
+        link->out->trips.average_ns + 4 * link->out->trips.deviation_ns + link->def.ack_delay_ns;
+    return wait > TIMEOUT_AT_LEAST ? wait : TIMEOUT_AT_LEAST;
+}
+
+// How long a report waits for its confirmation before it is told again: half as long where much
+// gets lost.
+static FlTime report_timeout(const FlLink *link)
+{
+    bool lossy = link->out->outbox.loss > 0.05 || link->arrivals.loss > 0.05;
+    return lossy ? answer_timeout(link) / 2 : answer_timeout(link);
+}
+
+// Nothing waits so long to be repeated that a time-out comes before a few tries.
+static FlTime patience(const FlLink *link, FlTime wait)
+{
+    return wait > link->def.timeout_ns / 8 ? wait : link->def.timeout_ns / 8;
+}
+
+// Reliable data. A peer that says nothing at all is asked ever more rarely.
+static Repeat repeat_of(const FlLink *link)
+{
+    FlTime wait = answer_timeout(link);
+    FlTime silence = fl_span(link->now, link->out->heard_at) / 2;
+    wait = silence > wait ? silence : wait;
+    Repeat repeat = {
+        .timeout_ns = wait,
+        .patience_ns = patience(link, wait),
+        .margin_ns = 2 * link->out->trips.deviation_ns + FL_MS(2),
+        .delivered_after = link->out->delivered_after,
+    };
+    return repeat;
+}
+
+// ---------------------------------------------------------------- sending
+
+FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes, int32_t count)
+{
+    if (!link->alive) {
+        return FL_STALE_ID;
+    }
+    bool ordered = delivery == FL_DELIVERY_ORDERED;
+    Stream *stream = &link->out->stream[ordered ? STREAM_ORDERED : STREAM_UNORDERED];
+    return fl__stream_send(stream, bytes, count, delivery == FL_DELIVERY_QUICKEST);
+}
+
+// Bytes that a packet may take now, headers below included.
+static double available(FlLink *link, FlTime now)
+{
+    double own = fl_budget_available(&link->out->budget, now);
+    if (link->def.common == NULL) {
+        return own;
+    }
+    double common = fl_budget_available(link->def.common, now + link->out->epoch);
+    return common < own ? common : own;
+}
+
+static void spend(FlLink *link, FlTime now, double bytes)
+{
+    fl_budget_spend(&link->out->budget, now, bytes);
+    if (link->def.common != NULL) {
+        fl_budget_spend(link->def.common, now + link->out->epoch, bytes);
+    }
+}
+
+static void write_head(const FlLink *link, FlWriter *w, FlTime now)
+{
+    const Outbox *o = &link->out->outbox;
+    bool crowded = fl__outbox_span(o) > o->capacity / 2;
+    if (!link->def.numbered_below) {
+        fl_writer_put(w, link->def.conversation | ((uint64_t)o->next & 0xffffu) << 16, 32);
+    }
+    link->out->building.flags_at = fl_writer_size(w) + 3;
+    uint64_t stamp = (uint64_t)(now / FL_LINK_STEP_NS) & 0xffffffu;
+    fl_writer_put(w, stamp | (uint64_t)(crowded ? FLAG_CROWDED : 0) << 24, 32);
+    if (crowded) {
+        fl_writer_put(w, (uint64_t)o->undecided & 0xffffu, 16);
+    }
+}
+
+static bool has_reliable(const FlLink *link)
+{
+    return !fl__stream_idle(&link->out->stream[STREAM_ORDERED]) ||
+           !fl__stream_idle(&link->out->stream[STREAM_UNORDERED]);
+}
+
+static void write_reliable(FlLink *link, FlWriter *w, FlTime now)
+{
+    Repeat repeat = repeat_of(link);
+    Fragments *fragments = &link->out->building.fragments;
+    // Unordered first: the quickest ride in every packet.
+    for (int32_t i = STREAM_COUNT - 1; i >= 0; i--) {
+        double budget = available(link, now) - link->def.overhead_bytes - fl_writer_size(w);
+        fl__stream_encode(&link->out->stream[i], (uint8_t)i, w, budget, now, &repeat, fragments);
+    }
+    if (fragments->count > 0) {
+        w->bytes[fragments->last_at] &= 0xfeu; // no more after the last
+        w->bytes[link->out->building.flags_at] |= FLAG_RELIABLE;
+    }
+}
+
+// Sequences travel by their low 16 bits. A peer that reports none of so many packets may well have
+// lost count of them, and could never be told so.
+static void close_if_unheard(FlLink *link)
+{
+    if (link->out->outbox.next - link->out->outbox.reported >= SEQUENCE_SPAN) {
+        fl_link_close(link);
+    }
+}
+
+void fl_link_number_from(FlLink *link, uint64_t sequence)
+{
+    FL_ASSERT(link->def.numbered_below && !link->out->building.open);
+    FL_ASSERT(sequence <= (uint64_t)SEQUENCE_AT_MOST);
+    fl__outbox_skip_to(&link->out->outbox, (int64_t)sequence);
+}
+
+FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writer)
+{
+    FlTime clock = fl__link_tell_time(link, now);
+    fl_writer_init(writer, buffer, FL_LINK_PACKET_BYTES);
+    close_if_unheard(link);
+    if (!link->alive) {
+        return FL_STALE_ID;
+    }
+    FL_ASSERT(!link->out->building.open);
+    if (!fl__outbox_has_room(&link->out->outbox)) {
+        return FL_WOULD_BLOCK;
+    }
+    link->out->building.open = true;
+    link->out->building.fragments.count = 0;
+    write_head(link, writer, clock);
+    fl__arrivals_settle(&link->arrivals, &link->def, clock);
+    if (fl__arrivals_encode(&link->arrivals, writer, clock, report_timeout(link),
+                            &link->out->building.carried)) {
+        buffer[link->out->building.flags_at] |= FLAG_ARRIVALS;
+    }
+    if (has_reliable(link)) {
+        write_reliable(link, writer, clock);
+    }
+    link->out->building.payload_at = fl_writer_size(writer);
+    return FL_OK;
+}
+
+// When to say something for its own sake. What was not answered is said again sooner, and in
+// earnest when half the time-out is over: where half of all packets are lost, one question in a
+// while would not keep a link alive.
+//
+// At first the two clocks know nothing of each other: who wants it talks often until they do.
+#define EAGER_EVERY FL_MS(100)
+
+static FlTime keep_alive_due(const FlLink *link)
+{
+    FlTime wait = link->def.keep_alive_ns;
+    if (link->out->packets < (uint64_t)link->def.eager_count) {
+        wait = wait < EAGER_EVERY ? wait : EAGER_EVERY;
+    }
+    if (link->out->heard_at < link->out->said_at) {
+        FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
+        FlTime urgent = link->def.timeout_ns / 40;
+        bool late = fl_span(link->now, link->out->heard_at) > link->def.timeout_ns / 2;
+        again = late && urgent < again ? urgent : again;
+        wait = again < wait ? again : wait;
+    }
+    return fl_time_add(link->out->said_at, wait);
+}
+
+static bool wants_answer(const FlLink *link, const FlWriter *w, FlTime now)
+{
+    const Building *b = &link->out->building;
+    bool payload = fl_writer_size(w) > b->payload_at;
+    return payload || b->fragments.count > 0 || b->carried.repeats || now >= keep_alive_due(link);
+}
+
+int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag, uint64_t *sequence)
+{
+    Building *b = &link->out->building;
+    FL_ASSERT(b->open && !writer->failed);
+    FlTime clock = fl__link_tell_time(link, now);
+    fl_writer_align(writer);
+    int32_t size = fl_writer_size(writer);
+    if (wants_answer(link, writer, clock)) {
+        writer->bytes[b->flags_at] |= FLAG_ANSWER;
+        link->out->said_at = clock;
+    }
+    *sequence = (uint64_t)link->out->outbox.next;
+    int32_t bytes = size + link->def.overhead_bytes;
+    Sent *sent = fl__outbox_add(&link->out->outbox, tag, clock, bytes);
+    if (sent != NULL) {
+        sent->carried = b->carried;
+        sent->fragment_count = (uint8_t)b->fragments.count;
+        memcpy(fl__outbox_refs(&link->out->outbox, sent), b->fragments.refs,
+               (size_t)b->fragments.count * sizeof b->fragments.refs[0]);
+    }
+    fl__arrivals_carried(&link->arrivals, &b->carried, clock);
+    for (int32_t i = 0; i < b->fragments.count; i++) {
+        fl__stream_sent(&link->out->stream[b->fragments.refs[i].stream],
+                        b->fragments.refs[i].serial, clock);
+    }
+    spend(link, clock, bytes);
+    link->out->packets++;
+    link->out->bytes += (uint64_t)bytes;
+    b->open = false;
+    if (!link->alive) { // closed since fl_link_begin: nobody will tell what becomes of it
+        fl__outbox_abandon(&link->out->outbox);
+    }
+    return size;
+}
+
+// Reliable bytes that a packet made at `now` (or, if later, when they are due) would carry.
+static int32_t reliable_bytes(const FlLink *link, FlTime now, const Repeat *repeat)
+{
+    int32_t bytes = 0;
+    for (int32_t i = 0; i < STREAM_COUNT; i++) {
+        bytes += fl__stream_due_bytes(&link->out->stream[i], repeat, now);
+    }
+    int32_t most = FL_LINK_PACKET_BYTES - PAYLOAD_RESERVE - HEAD_BYTES;
+    return bytes < most ? bytes : most;
+}
+
+// What reliable data leaves, but at least half of what there is: a long message must not silence
+// motion. Together they may overdraw; then both wait.
+int32_t fl_link_payload_budget(FlLink *link, FlTime now)
+{
+    FlTime clock = fl__link_tell_time(link, now);
+    const Building *b = &link->out->building;
+    double other = b->open ? b->payload_at : HEAD_BYTES;
+    if (!b->open && has_reliable(link)) {
+        Repeat repeat = repeat_of(link);
+        other = HEAD_BYTES + reliable_bytes(link, clock, &repeat);
+    }
+    double all = available(link, clock);
+    double bytes = (all - other > all / 2.0 ? all - other : all / 2.0) - link->def.overhead_bytes;
+    double most = FL_LINK_PACKET_BYTES - other;
+    bytes = bytes < most ? bytes : most;
+    return bytes <= 0.0 ? 0 : (int32_t)bytes;
+}
+
+// ---------------------------------------------------------------- deadlines
+
+// When reliable data may go: it is due, and the budget has its worth, so that it goes in packets as
+// full as can be. With too much under way already only a packet now and then goes for its sake.
+static FlTime reliable_due(FlLink *link, FlTime now)
+{
+    if (!has_reliable(link)) {
+        return FL_FOREVER;
+    }
+    Repeat repeat = repeat_of(link);
+    FlTime ordered = fl__stream_due(&link->out->stream[STREAM_ORDERED], &repeat);
+    FlTime unordered = fl__stream_due(&link->out->stream[STREAM_UNORDERED], &repeat);
+    FlTime due = ordered < unordered ? ordered : unordered;
+    if (due == FL_FOREVER) {
+        return due;
+    }
+    if (fl__outbox_crowded(&link->out->outbox)) {
+        FlTime again = fl_time_add(link->out->said_at, repeat.timeout_ns);
+        due = again > due ? again : due;
+    }
+    double bytes = link->def.overhead_bytes + HEAD_BYTES +
+                   reliable_bytes(link, due > now ? due : now, &repeat);
+    FlTime affordable = fl_budget_when(&link->out->budget, now, bytes);
+    if (link->def.common != NULL) {
+        FlTime common = fl_budget_when(link->def.common, now + link->out->epoch, bytes);
+        common = common == FL_FOREVER ? common : common - link->out->epoch;
+        affordable = common > affordable ? common : affordable;
+    }
+    return due > affordable ? due : affordable;
+}
+
+// All that is due but reports.
+static FlTime rest_due(FlLink *link, FlTime now)
+{
+    FlTime reliable = reliable_due(link, now);
+    FlTime keep_alive = keep_alive_due(link);
+    return keep_alive < reliable ? keep_alive : reliable;
+}
+
+bool fl_link_wants_to_send(FlLink *link, FlTime now)
+{
+    FlTime clock = fl__link_tell_time(link, now);
+    if (!link->alive) {
+        return false;
+    }
+    FlTime repeat_ns = report_timeout(link);
+    FlTime patience_ns = patience(link, repeat_ns);
+    if (fl__arrivals_due_earliest(&link->arrivals, repeat_ns, patience_ns) <= clock &&
+        fl__arrivals_due(&link->arrivals, repeat_ns, patience_ns) <= clock) {
+        return true;
+    }
+    return rest_due(link, clock) <= clock;
+}
+
+FlTime fl_link_deadline(FlLink *link, FlTime now)
+{
+    if (!link->alive) {
+        return FL_FOREVER;
+    }
+    FlTime clock = fl__link_tell_time(link, now);
+    FlTime repeat_ns = report_timeout(link);
+    FlTime due = fl__arrivals_due(&link->arrivals, repeat_ns, patience(link, repeat_ns));
+    FlTime rest = rest_due(link, clock);
+    due = rest < due ? rest : due;
+    FlTime gone = fl_time_add(link->out->heard_at, link->def.timeout_ns);
+    due = gone < due ? gone : due;
+    return due == FL_FOREVER ? due : fl_time_add(link->out->epoch, due > clock ? due : clock);
+}
