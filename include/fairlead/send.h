@@ -1,52 +1,224 @@
-// fairlead/send.h: who gets which update when.
+// fairlead/send.h: who gets which update when, and what each receiver has seen.
 //
-// A *policy* is asked at every trigger of an entity and marks receivers in a plan. Packing,
-// budgets, acknowledging and accounting are not its business. Policies are a small file each, in
-// one table (src/send/send.c).
+// One *ledger* serves one distributor: it keeps, for every entity, the exported path once, and for
+// every (entity, receiver) what was sent, what arrived when, the placed path that follows from it
+// and the error it had. A *policy* is asked at every trigger of an entity (and when a time it asked
+// for has come) and marks receivers. Packing, budgets and acknowledging are not its business; each
+// policy is a small file, in one table (src/send/send.c).
 //
-// So far there is one: `base`, every update to everybody at once, the papers' yardstick.
+//     exporter ── fl_ledger_export ──▶ path, policy ──▶ due ── fl_ledger_due ──▶ packets
+//     acks with arrival times ── fl_ledger_arrived ──▶ placed path, CEE ──▶ policy, reports
 //
-// Threads: no shared state.
+// Entities and receivers are small numbers of the caller's (its slots). All times are session time.
+//
+// Threads: ledgers share nothing; one thread at a time per ledger.
 #ifndef FAIRLEAD_SEND_H
 #define FAIRLEAD_SEND_H
 
 #include "fairlead/motion.h"
 
+// ---------------------------------------------------------------- policies
+
+/// X(name, word)
+#define FL_SEND_TABLE(X)                                                                           \
+    X(BASE, "base")           /* every k-th update to everybody, at once */                        \
+    X(SCHEDULE1, "schedule1") /* hold updates back until errors are equal; drop the rest */        \
+    X(SCHEDULE2, "schedule2") /* the same, but what is held back goes at the next update */        \
+    X(PROBABILISTIC, "probabilistic") /* a budget, spent by chance in proportion to need */        \
+    X(DETERMINISTIC, "deterministic") /* the same budget, spent by a timetable */                  \
+    X(EQUAL, "equal")                 /* ours: the most fair or most accurate for a budget */
+
 typedef enum FlSendPolicy {
-    FL_SEND_BASE,
-    FL_SEND_POLICIES ///< How many there are.
+#define FL_SEND_ROW(name, word) FL_SEND_##name,
+    FL_SEND_TABLE(FL_SEND_ROW)
+#undef FL_SEND_ROW
+        FL_SEND_POLICIES ///< How many there are.
 } FlSendPolicy;
 
-/// A policy and its settings.
+/// Variants of a policy, as published.
+typedef enum FlSendForm {
+    FL_FORM_MAIN,   ///< schedule1: as of 2005; probabilistic: as in the thesis; else the only one.
+    FL_FORM_THESIS, ///< schedule1 of the thesis: compares at the trigger, as if nothing took time.
+    FL_FORM_2005,   ///< probabilistic of 2005: a fixed number of receivers at each update.
+    FL_FORM_FIXED,  ///< probabilistic with the same chance for everybody, for comparison.
+} FlSendForm;
+
+/// How much three needs count, in whole parts: the error of all time, the error since the update
+/// in use was made, and the time since something was sent. {1, 0, 0}: only the first.
+typedef struct FlSendWeights {
+    uint8_t accumulated, recent, waiting;
+} FlSendWeights;
+
+/// A policy and its settings. Small; copy it. Made by the functions below.
 typedef struct FlSend {
     FlSendPolicy policy;
+    FlSendForm form;
+    FlSendWeights weights;
+    uint8_t knob;       ///< `equal`: 0 (most accurate) to 100 (most fair).
+    double every;       ///< The budget: one of so many updates that `base` would send, 1 to 1000 in
+                        ///< steps of 1/100; a whole number for `base`.
+    double share_cap;   ///< No receiver gets more than this share of an entity's updates, and at
+                        ///< least an even one; 1: no cap.
+    FlTime longest_ns;  ///< schedule1, schedule2: an update is held back no longer than this.
+    FlTime patience_ns; ///< Whoever got nothing for this long gets the next update, always.
 } FlSend;
 
 /// Every update to everybody, at once.
 FL_API FlSend fl_send_base(void);
 
+/// Every k-th update to everybody; k from 1 to 1000.
+FL_API FlSend fl_send_base_every(int32_t k);
+
+/// Holds updates back until the accumulated errors of all receivers meet: FL_FORM_MAIN or
+/// FL_FORM_THESIS.
+FL_API FlSend fl_send_schedule1(FlSendForm form);
+FL_API FlSend fl_send_schedule2(void);
+
+/// The budget policies spend 1/3 of what `base` would; set `every` for another.
+FL_API FlSend fl_send_probabilistic(FlSendForm form, FlSendWeights weights);
+FL_API FlSend fl_send_deterministic(FlSendWeights weights);
+
+/// The most accurate (0) to the most fair (100) for a budget of 1/3 of `base`.
+FL_API FlSend fl_send_equal(int32_t knob);
+
+/// The policy's word, without settings.
 FL_API const char *fl_send_name(FlSendPolicy policy);
 
-/// What a policy may look at when an update was triggered.
-typedef struct FlSendView {
-    FlTime now; ///< Session time.
-    const FlMotion *update;
-    int32_t receiver_count;
-} FlSendView;
+#define FL_SEND_TEXT_BYTES 48
 
-/// What a policy decides: which receivers get the entity's newest update with their next packet.
-typedef struct FlSendPlan {
-    bool *due; ///< One per receiver; owed from an earlier trigger, or marked by this one.
-    int32_t receiver_count;
-} FlSendPlan;
+/// A policy as text: `base`, `base/3`, `schedule1`, `schedule1-thesis`, `schedule2`,
+/// `probabilistic`, `probabilistic-2005`, `probabilistic-fixed`, `probabilistic-0,1,0`,
+/// `deterministic`, `deterministic-1,1,0`, `equal-50`. Weights 1,0,0 and a budget of 1/3 are not
+/// written; another budget follows the word: `equal/2.5-50`. share_cap and the times have no text.
+FL_API void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES]);
 
-static inline void fl_plan_now(FlSendPlan *plan, int32_t receiver)
-{
-    FL_ASSERT(receiver >= 0 && receiver < plan->receiver_count);
-    plan->due[receiver] = true;
-}
+/// Reads such a text. Errors: FL_NOT_FOUND (no such policy or form; *send is base).
+FL_API FL_NODISCARD FlResult fl_send_parse(const char *text, FlSend *send);
 
-/// Asks the policy.
-FL_API void fl_send_trigger(const FlSend *send, const FlSendView *view, FlSendPlan *plan);
+/// True if every setting is in its range.
+FL_API bool fl_send_valid(const FlSend *send);
+
+// ---------------------------------------------------------------- the ledger
+
+typedef struct FlLedgerDef {
+    int32_t entity_capacity;
+    int32_t receiver_capacity;
+    int32_t path_capacity;  ///< Exported pieces remembered per entity; a power of two, 8 to 16384.
+    int32_t shown_capacity; ///< Arrivals remembered per pair; a power of two, 4 to 128. So much may
+                            ///< reports come out of order, and so far back reaches fl_ledger_seen.
+    uint64_t seed;          ///< Of the chance in `probabilistic`.
+    FlAlloc alloc;
+    uint32_t cookie; ///< Set by fl_ledger_def_default(); leave alone.
+} FlLedgerDef;
+
+/// Right for a small action game: 64 entities, 16 receivers, 64 pieces, 4 arrivals, seed 1.
+FL_API FlLedgerDef fl_ledger_def_default(void);
+
+typedef struct FlLedger FlLedger;
+
+/// Reserves everything it will ever use. Errors: FL_NO_MEMORY, FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **ledger);
+FL_API void fl_ledger_destroy(FlLedger *ledger);
+
+/// Bytes for one more entity, receiver, and (entity, receiver) pair.
+typedef struct FlLedgerMemory {
+    size_t entity, receiver, pair;
+} FlLedgerMemory;
+
+FL_API FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def);
+
+/// An entity in this slot begins (nobody watches it yet), or ends: what is under way of it counts
+/// no more.
+FL_API void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send);
+FL_API void fl_ledger_entity_end(FlLedger *ledger, int32_t entity);
+
+/// A receiver leaves this slot: everything known of it is forgotten.
+FL_API void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver);
+
+/// Whether a receiver gets an entity. When it begins to, the newest update is due to it at once.
+FL_API void fl_ledger_watch(FlLedger *ledger, int32_t entity, int32_t receiver, bool watches,
+                            FlTime now);
+
+FL_API bool fl_ledger_watches(const FlLedger *ledger, int32_t entity, int32_t receiver);
+
+/// A new update of an entity: from `motion->time` on the exported path follows it. The policy is
+/// asked, except for the first update of a life and the last (FL_LIFE_NONE), which go to everybody.
+/// `life` as in FlPiece. A motion stamped before the last or not finite is refused and counted.
+FL_API void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion,
+                             uint32_t life, FlTime now);
+
+/// Notices times that a policy asked for. Call it when the deadline has come.
+FL_API void fl_ledger_update(FlLedger *ledger, FlTime now);
+FL_API FlTime fl_ledger_deadline(const FlLedger *ledger);
+
+// ---------------------------------------------------------------- sending
+
+/// One update that is owed to a receiver.
+typedef struct FlDue {
+    int32_t entity;
+    uint32_t serial; ///< Which piece of its exported path; never reused for the slot.
+} FlDue;
+
+/// The next entity at or after slot `from` of which something is due to this receiver; call it with
+/// due->entity + 1 for the next. False: none up to the last slot. A search by words, not by slots.
+FL_API bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue *due);
+
+/// The piece of path that a serial names, or NULL if it is forgotten.
+FL_API const FlPiece *fl_ledger_exported(const FlLedger *ledger, int32_t entity, uint32_t serial);
+
+/// The due update went into a packet.
+FL_API void fl_ledger_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now);
+
+/// That packet arrived, by the receiver's report, at `arrived`; or it is lost for certain. `sent`
+/// is the packet's own time, `now` when the report came: a report that contradicts these is
+/// counted, and has no effect. Serials of entities that ended are ignored.
+FL_API void fl_ledger_arrived(FlLedger *ledger, int32_t receiver, FlDue due, FlTime sent,
+                              FlTime arrived, FlTime now);
+FL_API void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now);
+
+// ---------------------------------------------------------------- reading
+
+/// What is known of one receiver's view of one entity. Errors are in distance times seconds.
+typedef struct FlLedgerView {
+    uint32_t sent, arrived, lost;
+    FlTime last_sent;   ///< FL_FOREVER before the first.
+    double cumulative;  ///< CEE: up to the last acknowledged arrival.
+    double estimated;   ///< EEE: from there to now, as far as can be told.
+    double accumulated; ///< AEE: both.
+} FlLedgerView;
+
+/// False: the receiver does not watch it.
+FL_API bool fl_ledger_read(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now,
+                           FlLedgerView *view);
+
+/// What the distributor knows of one receiver.
+typedef struct FlLedgerReceiver {
+    FlTime delay_ns;         ///< One-way delay, averaged as TCP does; 0 before the first report.
+    FlTime deviation_ns;     ///< How far reports lie from that, likewise.
+    uint32_t reports;        ///< Taken.
+    uint32_t contradictions; ///< Reports against our own clock and measurements; without effect.
+    uint32_t late;           ///< Reports out of order by more than is remembered: counted as if
+                             ///< they had arrived when memory begins.
+} FlLedgerReceiver;
+
+FL_API FlLedgerReceiver fl_ledger_receiver(const FlLedger *ledger, int32_t receiver);
+
+/// How far the receiver's clock may be off ours, at most. A report is believed within this. Zero
+/// until set.
+FL_API void fl_ledger_clock_error(FlLedger *ledger, int32_t receiver, FlTime bound_ns);
+
+/// What a ledger met that it should not.
+typedef struct FlLedgerCounts {
+    uint32_t refused;   ///< Exports not finite or out of order.
+    uint32_t forgotten; ///< Stretches not counted, because their pieces were forgotten.
+    uint32_t stray;     ///< Fates of updates that are not under way (any more).
+} FlLedgerCounts;
+
+FL_API FlLedgerCounts fl_ledger_counts(const FlLedger *ledger);
+
+/// Where this receiver saw that entity at `time`, as far as it is remembered.
+/// Errors: FL_NOT_FOUND (nothing was placed yet, or it is forgotten).
+FL_API FL_NODISCARD FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity,
+                                            int32_t receiver, FlTime time, FlPose *pose);
 
 #endif

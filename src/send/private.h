@@ -1,9 +1,368 @@
-// Private to room `send`: the policies, one file each.
+// Private to room `send`: the ledger's tables, and what the policies' files share.
+//
+// Everything lives in flat arrays made at creation:
+//
+//     entities   [entity]                       what is exported, by which policy
+//     pieces     [entity][serial mod capacity]  the exported paths
+//     leaps      [entity][serial mod capacity]  from each piece to the next, for the common case
+//     receivers  [receiver]                     delay, honesty
+//     pairs      [receiver][entity]             one receiver's view of one entity
+//     shown      [receiver][entity][...]        its last placed pieces, a ring
+//     due        [entity / 64][receiver]        one bit each: something is owed
+//     watching   [entity][receiver / 64]        one bit each
+//     schedule   over pairs                     when a policy wants to be asked again
+//
+// Pairs lie by receiver, because packets and their fates come by receiver; due bits lie so that
+// marking all receivers of an entity walks straight through memory.
 #ifndef FAIRLEAD_SEND_PRIVATE_H
 #define FAIRLEAD_SEND_PRIVATE_H
 
 #include "fairlead/send.h"
 
-void fl__base_trigger(const FlSendView *view, FlSendPlan *plan);
+#include "base/private.h"
+
+// ---------------------------------------------------------------- the schedule
+
+#define FL__SCHEDULE_LEVELS 12
+
+/// The earliest of many times: a tournament in groups of eight. Level 0 holds a time per slot, each
+/// level above the earliest of each eight below. FL_FOREVER: no time.
+typedef struct FlSchedule {
+    FlTime *times; ///< All levels, one after another.
+    int32_t level_count;
+    size_t level[FL__SCHEDULE_LEVELS]; ///< Where each begins.
+} FlSchedule;
+
+/// How many times a schedule of so many slots needs.
+size_t fl__schedule_size(int32_t slot_count);
+
+void fl__schedule_init(FlSchedule *schedule, FlTime *times, int32_t slot_count);
+void fl__schedule_set(FlSchedule *schedule, int32_t slot, FlTime time);
+
+static inline FlTime fl__schedule_at(const FlSchedule *schedule, int32_t slot)
+{
+    return schedule->times[slot];
+}
+
+static inline FlTime fl__schedule_earliest(const FlSchedule *schedule)
+{
+    return schedule->times[schedule->level[schedule->level_count - 1]];
+}
+
+/// The slot with the earliest time; the lowest of several. There must be one.
+int32_t fl__schedule_first(const FlSchedule *schedule);
+
+// ---------------------------------------------------------------- pairs
+
+#define FL__FLIGHTS 3           ///< Sending times remembered of a pair's last updates.
+#define FL__HOLD_STEP_NS 125000 ///< Their precision; up to 8 s after the update was made.
+#define FL__UNDER_WAY 64        ///< An older update than this many is not waited for.
+
+enum {
+    FL__STARTED = 1,   ///< Something arrived: there is a placed path, and an error to count.
+    FL__TRIMMED = 2,   ///< Placed pieces were forgotten.
+    FL__OWES_OLDER = 4 ///< What is due is `owed`, not the newest.
+};
+
+/// One receiver's view of one entity.
+typedef struct FlPair {
+    double error;     ///< From the first arrival to `pending_ns` before the horizon.
+    FlTime horizon;   ///< The last acknowledged arrival.
+    FlTime last_sent; ///< FL_FOREVER before the first.
+    uint64_t waiting; ///< Bit i: serial newest_sent - i was sent, and its fate is not known.
+    uint32_t newest_sent;
+    union {
+        uint32_t serial; ///< With FL__OWES_OLDER.
+        float offset;    ///< equal: what it learnt, as a logarithm
+    } owed;
+    uint32_t sent, arrived, lost;
+    uint32_t pending_ns; ///< What is not in `error` yet: the exported path may still change there.
+    float baseline; ///< What a policy counts as already suffered: a newcomer starts as the mean.
+    union {
+        float suffered; ///< equal: mean error, in distance
+        struct {
+            uint16_t countdown; ///< deterministic: triggers until its turn
+            uint16_t credit;    ///< … and what rounding up gave away, in 1/65536
+        } turn;
+    } own; ///< The policy's.
+    uint8_t flags;
+    uint8_t shown_first;
+    uint8_t shown_count;
+    uint8_t flight_next;
+    uint32_t flight[FL__FLIGHTS]; ///< Low half of the serial, then its hold in steps.
+} FlPair;
+
+_Static_assert(sizeof(FlPair) <= 80, "with four arrivals and the schedule a pair takes 128 bytes");
+
+/// One placed piece: the low 48 bits of its start, then 16 of its serial.
+typedef uint64_t FlShown;
+
+// ---------------------------------------------------------------- tables
+
+/// What policy `equal` keeps of an entity.
+typedef struct FlEqual {
+    FlTime epoch;    ///< Of its first update.
+    FlTime previous; ///< Of the last trigger.
+    double scale;    ///< Logarithm of the common threshold; a distance.
+    double mean;     ///< Suffered by a receiver, on average; a distance.
+    double served;   ///< The part of the updates that the worst off gets.
+    double sent;
+    bool scaled; ///< The scale was set.
+} FlEqual;
+
+typedef struct FlEntity {
+    FlSend send;
+    bool live;
+    uint32_t newest;  ///< Serial of the newest piece; 0 before the first in this slot.
+    uint32_t oldest;  ///< Of the oldest piece remembered of this entity; newest + 1: none.
+    uint32_t trigger; ///< Updates since the life began; 0 is its first.
+    int32_t watcher_count;
+    FlTime counted; ///< No pair's error is counted beyond this.
+    double credit;  ///< Of the budget: updates that may still be sent.
+    FlEqual equal;
+} FlEntity;
+
+/// One exported piece against the one before it, in a cache line. Receivers mostly show the one
+/// before while the new one is on its way, so this is what an arrival has to integrate, and it is
+/// the same for all of them.
+typedef struct FlLeap {
+    FlTime from;  ///< Of the piece.
+    FlVec3 gap;   ///< Piece minus the one before, at `from`.
+    FlVec3 drift; ///< Its change per second.
+    uint32_t life;
+    bool straight; ///< Both are straight for ever and of one life; else gap and drift mean nothing.
+} FlLeap;
+
+_Static_assert(sizeof(FlLeap) == 64, "one cache line");
+
+typedef struct FlReceiver {
+    double delay; ///< ns; negative before the first report
+    FlTime clock_error;
+    double deviation; ///< ns
+    uint32_t reports, contradictions, late;
+} FlReceiver;
+
+/// What is expected of a receiver if the newest update were sent to it now.
+typedef struct FlProspect {
+    double error; ///< At `from`.
+    FlTime from;
+    uint32_t serial; ///< Shown from then on.
+    bool comparable; ///< It shows something of this life.
+} FlProspect;
+
+struct FlLedger {
+    FlLedgerDef def;
+    size_t bytes; ///< Of the one block that holds it all.
+    int32_t receiver_words;
+    FlEntity *entities;
+    FlPiece *pieces;
+    FlLeap *leaps;
+    FlReceiver *receivers;
+    FlPair *pairs;
+    FlShown *shown;
+    uint64_t *due;
+    uint64_t *watching;
+    FlTime *times;
+    double *scratch;       ///< Two numbers per receiver, for policies that share out.
+    FlProspect *prospects; ///< By receiver, for policies that schedule.
+    FlSchedule schedule;
+    FlRandom random;
+    FlLedgerCounts counts;
+};
+
+static inline FlEntity *fl__entity(const FlLedger *ledger, int32_t entity)
+{
+    FL_ASSERT(entity >= 0 && entity < ledger->def.entity_capacity);
+    return &ledger->entities[entity];
+}
+
+static inline int32_t fl__pair_number(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    FL_ASSERT(entity >= 0 && entity < ledger->def.entity_capacity);
+    FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity);
+    return receiver * ledger->def.entity_capacity + entity;
+}
+
+static inline FlPair *fl__pair(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    return &ledger->pairs[fl__pair_number(ledger, entity, receiver)];
+}
+
+static inline FlPiece *fl__piece(const FlLedger *ledger, int32_t entity, uint32_t serial)
+{
+    uint32_t capacity = (uint32_t)ledger->def.path_capacity;
+    return &ledger->pieces[(size_t)entity * capacity + (serial & (capacity - 1))];
+}
+
+static inline FlLeap *fl__leap(const FlLedger *ledger, int32_t entity, uint32_t serial)
+{
+    uint32_t capacity = (uint32_t)ledger->def.path_capacity;
+    return &ledger->leaps[(size_t)entity * capacity + (serial & (capacity - 1))];
+}
+
+/// True if the serial's piece is remembered. Serials go round; differences count.
+static inline bool fl__remembered(const FlEntity *entity, uint32_t serial)
+{
+    return serial - entity->oldest < entity->newest + 1 - entity->oldest;
+}
+
+/// True if serial a was given after b.
+static inline bool fl__after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+static inline uint64_t *fl__due_word(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    return &ledger->due[(entity >> 6) * ledger->def.receiver_capacity + receiver];
+}
+
+static inline uint64_t fl__bit(int32_t number)
+{
+    return (uint64_t)1 << (number & 63);
+}
+
+/// Number of the lowest bit set; one must be.
+static inline int32_t fl__lowest(uint64_t word)
+{
+#if defined(__GNUC__)
+    return __builtin_ctzll(word);
+#else
+    int32_t number = 0;
+    while ((word & 1u) == 0) {
+        word >>= 1;
+        number++;
+    }
+    return number;
+#endif
+}
+
+/// Number of the highest bit set; one must be.
+static inline int32_t fl__highest(uint64_t word)
+{
+#if defined(__GNUC__)
+    return 63 - __builtin_clzll(word);
+#else
+    int32_t number = 0;
+    while (word >>= 1) {
+        number++;
+    }
+    return number;
+#endif
+}
+
+static inline bool fl__watches(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    const uint64_t *words = &ledger->watching[entity * ledger->receiver_words];
+    return (words[receiver >> 6] & fl__bit(receiver)) != 0;
+}
+
+/// The next watcher of an entity at or after `from`; -1: none.
+int32_t fl__watcher_next(const FlLedger *ledger, int32_t entity, int32_t from);
+
+// ---------------------------------------------------------------- paths
+
+/// Adds the newest piece to an entity's path.
+void fl__path_add(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life);
+
+/// The exported path against one piece of it that is shown from `from` to `to`: the integral of
+/// their distance. Pieces that are forgotten count as nothing; false tells.
+bool fl__path_error(const FlLedger *ledger, int32_t entity, uint32_t shown, FlTime from, FlTime to,
+                    double *error);
+
+// ---------------------------------------------------------------- placed paths
+
+FlShown *fl__shown(const FlLedger *ledger, int32_t pair);
+
+/// Start and serial of placed piece i of a pair, the oldest remembered being 0.
+FlTime fl__shown_from(const FlLedger *ledger, int32_t pair, int32_t i);
+uint32_t fl__shown_serial(const FlLedger *ledger, int32_t pair, int32_t i);
+
+/// Up to where the pair's error is counted.
+static inline FlTime fl__counted(const FlPair *pair)
+{
+    return pair->horizon - (FlTime)pair->pending_ns;
+}
+
+/// The error from `from` to the horizon, as far as the placed path is remembered.
+double fl__shown_error(const FlLedger *ledger, int32_t entity, int32_t pair, FlTime from);
+
+/// CEE: the error from the first arrival to the horizon.
+double fl__cumulative(const FlLedger *ledger, int32_t entity, int32_t pair);
+
+/// Takes an acknowledged arrival into the placed path and the error. False: it came too late to be
+/// counted exactly.
+bool fl__shown_add(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t serial, FlTime from);
+
+// ---------------------------------------------------------------- estimates
+
+/// What a receiver will see, as far as can be told: its last placed piece, then what is under way,
+/// each arriving `delay` after it was sent.
+typedef struct FlExpected {
+    double error;    ///< AEE up to the time asked for.
+    uint32_t serial; ///< The update in use then.
+    bool shows;      ///< False: nothing is placed by then.
+} FlExpected;
+
+FlExpected fl__expect(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime until,
+                      FlTime delay);
+
+/// The part of that error since the update in use by then was made.
+double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime until,
+                        FlTime delay);
+
+/// The receiver's delay estimate; 0 before its first report.
+static inline FlTime fl__delay(const FlLedger *ledger, int32_t receiver)
+{
+    double delay = ledger->receivers[receiver].delay;
+    return delay > 0.0 ? (FlTime)delay : 0;
+}
+
+// ---------------------------------------------------------------- marking
+
+/// The newest update is owed to this receiver from now on.
+void fl__mark(FlLedger *ledger, int32_t entity, int32_t receiver);
+
+/// The update `serial`, though not the newest, is owed.
+void fl__mark_older(FlLedger *ledger, int32_t entity, int32_t receiver, uint32_t serial);
+
+/// The policy is asked again about this pair at `time`; FL_FOREVER: not.
+void fl__ask_at(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time);
+
+// ---------------------------------------------------------------- policies
+
+/// What a policy is asked. Each may be NULL.
+typedef struct FlPolicy {
+    /// An update was exported, neither the first nor the last of a life.
+    void (*trigger)(FlLedger *ledger, int32_t entity, FlTime now);
+    /// The time set with fl__ask_at has come.
+    void (*wake)(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+    /// An update just went out, for whatever reason.
+    void (*sent)(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+    /// This pair is sent the first update of a life, or its first of all.
+    void (*join)(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+    /// The policy compares accumulated errors, so newcomers must not begin at zero.
+    bool compares;
+} FlPolicy;
+
+const FlPolicy *fl__policy(FlSendPolicy policy);
+
+/// How often each watcher of an entity should be sent to, in updates per trigger, by receiver.
+/// Valid until the next call; the caller may change it.
+double *fl__frequencies(FlLedger *ledger, int32_t entity, FlTime now);
+
+/// What no frequency may exceed.
+double fl__frequency_limit(const FlEntity *entity);
+
+void fl__base_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__schedule_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__schedule_wake(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+void fl__probabilistic_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__deterministic_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__deterministic_join(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+void fl__equal_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__equal_wake(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+void fl__equal_sent(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+void fl__equal_join(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
 
 #endif

@@ -1,30 +1,7 @@
-// Who gets which update when: the table of policies, and the one there is.
+// Policies as names: what they are called, and what texts mean.
 #include "fairlead/send.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-// cmocka wants some of the above first
-#include <cmocka.h>
-
-static void base_sends_every_update_to_everybody_at_once(void **state)
-{
-    (void)state;
-    FlSend send = fl_send_base();
-    FlState here = {.time = FL_SEC(3)};
-    FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &here);
-    for (int32_t count = 0; count < 10; count++) {
-        bool due[11] = {false, true, false}; // one is owed from before
-        FlSendView view = {FL_SEC(3), &motion, count};
-        FlSendPlan plan = {due, count};
-        due[count] = false;
-        fl_send_trigger(&send, &view, &plan);
-        for (int32_t r = 0; r < count; r++) {
-            assert_true(due[r]);
-        }
-        assert_false(due[count]); // and nobody beyond
-    }
-}
+#include "unit/support.h"
 
 static void every_policy_has_a_name_of_its_own(void **state)
 {
@@ -38,11 +15,118 @@ static void every_policy_has_a_name_of_its_own(void **state)
     }
 }
 
+static void a_text_names_a_policy_and_comes_back_the_same(void **state)
+{
+    (void)state;
+    const char *texts[] = {
+        "base",
+        "base/3",
+        "base/1000",
+        "schedule1",
+        "schedule1-thesis",
+        "schedule2",
+        "probabilistic",
+        "probabilistic-2005",
+        "probabilistic-fixed",
+        "probabilistic-0,1,0",
+        "probabilistic-2005-1,1,0",
+        "probabilistic/12-2005-255,255,255",
+        "deterministic",
+        "deterministic-0,1,0",
+        "deterministic-1,1,1",
+        "equal-0",
+        "equal-50",
+        "equal-100",
+        "equal/5-7",
+        "equal/2.5-100",
+        "equal/2.05-0",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        FlSend send;
+        char text[FL_SEND_TEXT_BYTES];
+        assert_int_equal(fl_send_parse(texts[i], &send), FL_OK);
+        assert_true(fl_send_valid(&send));
+        fl_send_text(&send, text);
+        assert_string_equal(text, texts[i]);
+    }
+}
+
+static void makers_and_texts_mean_the_same(void **state)
+{
+    (void)state;
+    FlSendWeights first = {1, 0, 0};
+    FlSendWeights second = {0, 1, 0};
+    const struct {
+        FlSend send;
+        const char *text;
+    } rows[] = {
+        {fl_send_base(), "base"},
+        {fl_send_base_every(3), "base/3"},
+        {fl_send_schedule1(FL_FORM_MAIN), "schedule1"},
+        {fl_send_schedule1(FL_FORM_THESIS), "schedule1-thesis"},
+        {fl_send_schedule2(), "schedule2"},
+        {fl_send_probabilistic(FL_FORM_MAIN, first), "probabilistic"},
+        {fl_send_probabilistic(FL_FORM_2005, first), "probabilistic-2005"},
+        {fl_send_probabilistic(FL_FORM_FIXED, first), "probabilistic-fixed"},
+        {fl_send_deterministic(second), "deterministic-0,1,0"},
+        {fl_send_equal(50), "equal-50"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[FL_SEND_TEXT_BYTES];
+        fl_send_text(&rows[i].send, text);
+        assert_string_equal(text, rows[i].text);
+        FlSend read;
+        assert_int_equal(fl_send_parse(text, &read), FL_OK);
+        assert_int_equal(read.policy, rows[i].send.policy);
+        assert_int_equal(read.form, rows[i].send.form);
+        assert_int_equal(read.every, rows[i].send.every);
+        assert_int_equal(read.knob, rows[i].send.knob);
+        assert_memory_equal(&read.weights, &rows[i].send.weights, sizeof read.weights);
+    }
+}
+
+static void nonsense_names_no_policy(void **state)
+{
+    (void)state;
+    const char *texts[] = {"",
+                           "bas",
+                           "base ",
+                           "base/",
+                           "base/0",
+                           "base/03",
+                           "base/1001",
+                           "base-50",
+                           "equal",
+                           "equal-",
+                           "equal-101",
+                           "equal-050",
+                           "equal-5x",
+                           "schedule3",
+                           "schedule1-2005",
+                           "schedule2-thesis",
+                           "schedule1/3",
+                           "deterministic-0,0,0",
+                           "deterministic-1,0",
+                           "deterministic-1,0,0,0",
+                           "deterministic-2005",
+                           "deterministic-256,0,0",
+                           "probabilistic-",
+                           "equal-99999999999",
+                           "probabilistic-thesis"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        FlSend send;
+        assert_int_equal(fl_send_parse(texts[i], &send), FL_NOT_FOUND);
+        assert_int_equal(send.policy, FL_SEND_BASE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base_sends_every_update_to_everybody_at_once),
         cmocka_unit_test(every_policy_has_a_name_of_its_own),
+        cmocka_unit_test(a_text_names_a_policy_and_comes_back_the_same),
+        cmocka_unit_test(makers_and_texts_mean_the_same),
+        cmocka_unit_test(nonsense_names_no_policy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

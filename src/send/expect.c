@@ -1,0 +1,149 @@
+// What a receiver is likely to see: its placed path continued with the updates under way.
+//
+// An update under way is taken to arrive the receiver's usual delay after it was sent, but not
+// before what is already acknowledged. When it was sent is remembered for the last few, to an
+// eighth of a millisecond; older ones are taken as sent when they were made.
+#include "private.h"
+
+typedef struct Step {
+    FlTime from;
+    uint32_t serial;
+} Step;
+
+#define STEPS_MAX (FL__UNDER_WAY + 1)
+
+static FlTime sent_at(const FlLedger *ledger, int32_t entity, const FlPair *pair, uint32_t serial)
+{
+    if (serial == pair->newest_sent) {
+        return pair->last_sent;
+    }
+    FlTime made = fl__piece(ledger, entity, serial)->from;
+    for (int32_t i = 0; i < FL__FLIGHTS; i++) {
+        if ((pair->flight[i] & 0xffffu) == (serial & 0xffffu)) {
+            return fl_time_add(made, (FlTime)(pair->flight[i] >> 16) * FL__HOLD_STEP_NS);
+        }
+    }
+    return made;
+}
+
+// The steps from the horizon on that start before `until`.
+static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime until,
+                       FlTime delay, Step steps[STEPS_MAX])
+{
+    int32_t number = fl__pair_number(ledger, entity, receiver);
+    const FlPair *pair = &ledger->pairs[number];
+    const FlEntity *e = fl__entity(ledger, entity);
+    int32_t count = 0;
+    FlTime earliest = INT64_MIN;
+    uint64_t waiting = pair->waiting;
+    if ((pair->flags & FL__STARTED) != 0) {
+        steps[0].from = earliest = pair->horizon;
+        steps[0].serial = fl__shown_serial(ledger, number, pair->shown_count - 1);
+        count = 1;
+        uint32_t back = pair->newest_sent - steps[0].serial; // only what is newer can show
+        waiting &= back < FL__UNDER_WAY ? ((uint64_t)1 << back) - 1 : ~(uint64_t)0;
+    }
+    while (waiting != 0) { // the oldest first
+        int32_t back = fl__highest(waiting);
+        waiting &= ~fl__bit(back);
+        uint32_t serial = pair->newest_sent - (uint32_t)back;
+        if (!fl__remembered(e, serial)) {
+            continue;
+        }
+        FlTime from = fl_time_add(sent_at(ledger, entity, pair, serial), delay);
+        FlTime made = fl__piece(ledger, entity, serial)->from;
+        from = from < earliest ? earliest : from;
+        from = from < made ? made : from;
+        if (from > until) {
+            break;
+        }
+        steps[count].from = earliest = from;
+        steps[count].serial = serial;
+        count++;
+    }
+    return count;
+}
+
+FlExpected fl__expect(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime until,
+                      FlTime delay)
+{
+    Step steps[STEPS_MAX];
+    int32_t count = collect(ledger, entity, receiver, until, delay, steps);
+    int32_t number = fl__pair_number(ledger, entity, receiver);
+    FlExpected expected = {.error = fl__cumulative(ledger, entity, number), .shows = count > 0};
+    for (int32_t i = 0; i < count; i++) {
+        FlTime to = i + 1 < count ? steps[i + 1].from : until;
+        double error;
+        (void)fl__path_error(ledger, entity, steps[i].serial, steps[i].from, to, &error);
+        expected.error += error;
+        expected.serial = steps[i].serial;
+    }
+    return expected;
+}
+
+double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime until,
+                        FlTime delay)
+{
+    Step steps[STEPS_MAX];
+    int32_t count = collect(ledger, entity, receiver, until, delay, steps);
+    if (count == 0 || !fl__remembered(fl__entity(ledger, entity), steps[count - 1].serial)) {
+        return 0.0;
+    }
+    FlTime made = fl__piece(ledger, entity, steps[count - 1].serial)->from;
+    double sum = fl__shown_error(ledger, entity, fl__pair_number(ledger, entity, receiver), made);
+    for (int32_t i = 0; i < count; i++) {
+        FlTime to = i + 1 < count ? steps[i + 1].from : until;
+        double error;
+        (void)fl__path_error(ledger, entity, steps[i].serial,
+                             steps[i].from > made ? steps[i].from : made, to, &error);
+        sum += error;
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- reading
+
+bool fl_ledger_read(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now,
+                    FlLedgerView *view)
+{
+    const FlPair *pair = fl__pair(ledger, entity, receiver);
+    FlLedgerView none = {.last_sent = FL_FOREVER};
+    *view = none;
+    if (!fl__watches(ledger, entity, receiver)) {
+        return false;
+    }
+    view->sent = pair->sent;
+    view->arrived = pair->arrived;
+    view->lost = pair->lost;
+    view->last_sent = pair->last_sent;
+    view->cumulative = fl__cumulative(ledger, entity, fl__pair_number(ledger, entity, receiver));
+    view->accumulated =
+        fl__expect(ledger, entity, receiver, now, fl__delay(ledger, receiver)).error;
+    view->estimated = view->accumulated - view->cumulative;
+    return true;
+}
+
+FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time,
+                        FlPose *pose)
+{
+    FlPose nowhere = {.rotation = fl_quat_identity()};
+    *pose = nowhere;
+    int32_t number = fl__pair_number(ledger, entity, receiver);
+    const FlPair *pair = &ledger->pairs[number];
+    if (!fl__watches(ledger, entity, receiver)) {
+        return FL_NOT_FOUND;
+    }
+    for (int32_t i = pair->shown_count - 1; i >= 0; i--) {
+        if (fl__shown_from(ledger, number, i) > time) {
+            continue;
+        }
+        uint32_t serial = fl__shown_serial(ledger, number, i);
+        const FlPiece *piece = fl_ledger_exported(ledger, entity, serial);
+        if (piece == NULL || piece->life == FL_LIFE_NONE) {
+            return FL_NOT_FOUND;
+        }
+        *pose = fl_motion_pose(&piece->motion, time);
+        return FL_OK;
+    }
+    return FL_NOT_FOUND;
+}

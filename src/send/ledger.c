@@ -1,0 +1,382 @@
+// The ledger's tables: who exports what to whom, and what is owed. The layout is in private.h.
+//
+// Invariants: a due bit is set only for a watcher of a live entity that has exported something; a
+// pair that does not watch has no bit and no time set. Serials of a slot only rise, so the fate of
+// an update of an entity that ended, or of a watch that ended, finds nothing to change.
+#include "private.h"
+
+#define COOKIE 0x4c454447u
+#define PATH_CAPACITY_MAX 16384 // half the range of a serial's low 16 bits, and then some
+#define SHOWN_CAPACITY_MAX 128
+
+// ---------------------------------------------------------------- creation
+
+FlLedgerDef fl_ledger_def_default(void)
+{
+    FlLedgerDef def = {
+        .entity_capacity = 64,
+        .receiver_capacity = 16,
+        .path_capacity = 64,
+        .shown_capacity = 4,
+        .seed = 1,
+        .cookie = COOKIE,
+    };
+    return def;
+}
+
+static bool is_power_of_two(int32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static bool def_is_valid(const FlLedgerDef *def)
+{
+    int64_t pairs = (int64_t)def->entity_capacity * def->receiver_capacity;
+    return def->entity_capacity > 0 && def->receiver_capacity > 0 && pairs <= INT32_MAX / 2 &&
+           is_power_of_two(def->path_capacity) && def->path_capacity >= 8 &&
+           def->path_capacity <= PATH_CAPACITY_MAX && is_power_of_two(def->shown_capacity) &&
+           def->shown_capacity >= 4 && def->shown_capacity <= SHOWN_CAPACITY_MAX;
+}
+
+// One block holds it all. Takes `count` things of `size` from it, aligned for anything; *used
+// counts the bytes, whether there is a block yet or not.
+static void *take(char *block, size_t *used, size_t count, size_t size)
+{
+    size_t align = _Alignof(max_align_t);
+    void *at = block == NULL ? NULL : block + *used;
+    *used += (count * size + align - 1) / align * align;
+    return at;
+}
+
+// Lays the tables out in the block; with none, just tells how many bytes they take.
+static size_t lay_out(const FlLedgerDef *def, char *block, FlLedger *ledger)
+{
+    size_t entities = (size_t)def->entity_capacity;
+    size_t receivers = (size_t)def->receiver_capacity;
+    size_t pairs = entities * receivers;
+    size_t pieces = entities * (size_t)def->path_capacity;
+    size_t used = 0;
+    (void)take(block, &used, 1, sizeof *ledger);
+    ledger->entities = take(block, &used, entities, sizeof *ledger->entities);
+    ledger->receivers = take(block, &used, receivers, sizeof *ledger->receivers);
+    ledger->scratch = take(block, &used, receivers * 2, sizeof *ledger->scratch);
+    ledger->prospects = take(block, &used, receivers, sizeof *ledger->prospects);
+    ledger->due = take(block, &used, (entities + 63) / 64 * receivers, sizeof *ledger->due);
+    ledger->watching =
+        take(block, &used, entities * ((receivers + 63) / 64), sizeof *ledger->watching);
+    ledger->times = take(block, &used, fl__schedule_size((int32_t)pairs), sizeof *ledger->times);
+    ledger->pairs = take(block, &used, pairs, sizeof *ledger->pairs);
+    ledger->shown = take(block, &used, pairs * (size_t)def->shown_capacity, sizeof *ledger->shown);
+    ledger->pieces = take(block, &used, pieces, sizeof *ledger->pieces);
+    ledger->leaps = take(block, &used, pieces, sizeof *ledger->leaps);
+    return used;
+}
+
+FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **out)
+{
+    *out = NULL;
+    FL_ASSERT(def->cookie == COOKIE);
+    if (!def_is_valid(def)) {
+        return FL_BAD_VALUE;
+    }
+    FlLedger planned;
+    size_t bytes = lay_out(def, NULL, &planned);
+    char *block = fl_alloc(&def->alloc, bytes, _Alignof(max_align_t));
+    if (block == NULL) {
+        return FL_NO_MEMORY;
+    }
+    FlLedger *ledger = (FlLedger *)(void *)block;
+    (void)lay_out(def, block, ledger);
+    ledger->def = *def;
+    ledger->bytes = bytes;
+    ledger->receiver_words = (def->receiver_capacity + 63) / 64;
+    ledger->random.seed = def->seed;
+    fl__schedule_init(&ledger->schedule, ledger->times,
+                      def->entity_capacity * def->receiver_capacity);
+    for (int32_t r = 0; r < def->receiver_capacity; r++) {
+        ledger->receivers[r].delay = -1.0;
+    }
+    for (int32_t e = 0; e < def->entity_capacity; e++) {
+        ledger->entities[e].oldest = 1;
+    }
+    *out = ledger;
+    return FL_OK;
+}
+
+void fl_ledger_destroy(FlLedger *ledger)
+{
+    if (ledger == NULL) {
+        return;
+    }
+    FlAlloc alloc = ledger->def.alloc;
+    fl_free(&alloc, ledger, ledger->bytes);
+}
+
+FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def)
+{
+    FlLedgerMemory memory = {
+        .entity =
+            sizeof(FlEntity) + (sizeof(FlPiece) + sizeof(FlLeap)) * (size_t)def->path_capacity,
+        .receiver = sizeof(FlReceiver) + 2 * sizeof(double) + sizeof(FlProspect),
+        // a time and its part of the groups above it; a bit each for due and watching
+        .pair = sizeof(FlPair) + sizeof(FlShown) * (size_t)def->shown_capacity + sizeof(FlTime) +
+                sizeof(FlTime) / 4 + 1,
+    };
+    return memory;
+}
+
+// ---------------------------------------------------------------- marking
+
+void fl__mark(FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    *fl__due_word(ledger, entity, receiver) |= fl__bit(entity);
+    fl__pair(ledger, entity, receiver)->flags &= (uint8_t)~FL__OWES_OLDER;
+}
+
+void fl__mark_older(FlLedger *ledger, int32_t entity, int32_t receiver, uint32_t serial)
+{
+    FlPair *pair = fl__pair(ledger, entity, receiver);
+    *fl__due_word(ledger, entity, receiver) |= fl__bit(entity);
+    pair->flags |= FL__OWES_OLDER;
+    pair->owed.serial = serial;
+}
+
+void fl__ask_at(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time)
+{
+    fl__schedule_set(&ledger->schedule, fl__pair_number(ledger, entity, receiver), time);
+}
+
+int32_t fl__watcher_next(const FlLedger *ledger, int32_t entity, int32_t from)
+{
+    const uint64_t *words = &ledger->watching[entity * ledger->receiver_words];
+    for (int32_t w = from >> 6; w < ledger->receiver_words; w++) {
+        uint64_t word = words[w];
+        if (w == from >> 6) {
+            word &= ~(uint64_t)0 << (from & 63);
+        }
+        if (word != 0) {
+            return w * 64 + fl__lowest(word);
+        }
+    }
+    return -1;
+}
+
+// ---------------------------------------------------------------- entities and receivers
+
+void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send)
+{
+    FlEntity *e = fl__entity(ledger, entity);
+    FL_ASSERT(!e->live && fl_send_valid(send));
+    FlEntity fresh = {.send = *send,
+                      .live = true,
+                      .newest = e->newest,
+                      .oldest = e->newest + 1,
+                      .counted = INT64_MIN};
+    *e = fresh;
+}
+
+static void stop_watching(FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    ledger->watching[entity * ledger->receiver_words + (receiver >> 6)] &= ~fl__bit(receiver);
+    *fl__due_word(ledger, entity, receiver) &= ~fl__bit(entity);
+    fl__ask_at(ledger, entity, receiver, FL_FOREVER);
+    fl__entity(ledger, entity)->watcher_count--;
+}
+
+void fl_ledger_entity_end(FlLedger *ledger, int32_t entity)
+{
+    FlEntity *e = fl__entity(ledger, entity);
+    FL_ASSERT(e->live);
+    for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
+         r = fl__watcher_next(ledger, entity, r + 1)) {
+        stop_watching(ledger, entity, r);
+    }
+    e->live = false;
+    e->oldest = e->newest + 1; // nothing of it is remembered
+}
+
+void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver)
+{
+    FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity);
+    for (int32_t e = 0; e < ledger->def.entity_capacity; e++) {
+        if (fl__watches(ledger, e, receiver)) {
+            stop_watching(ledger, e, receiver);
+        }
+    }
+    FlReceiver fresh = {.delay = -1.0};
+    ledger->receivers[receiver] = fresh;
+}
+
+// What the others suffered on average: a newcomer that began at zero would, to a policy that
+// compares, be the luckiest of all, and wait until it had caught up.
+static double mean_suffered(const FlLedger *ledger, int32_t entity)
+{
+    double sum = 0.0;
+    int32_t count = 0;
+    for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
+         r = fl__watcher_next(ledger, entity, r + 1)) {
+        const FlPair *pair = fl__pair(ledger, entity, r);
+        sum += pair->error + (double)pair->baseline;
+        count++;
+    }
+    return count > 0 ? sum / count : 0.0;
+}
+
+void fl_ledger_watch(FlLedger *ledger, int32_t entity, int32_t receiver, bool watches, FlTime now)
+{
+    FlEntity *e = fl__entity(ledger, entity);
+    FL_ASSERT(e->live && receiver >= 0 && receiver < ledger->def.receiver_capacity);
+    if (fl__watches(ledger, entity, receiver) == watches) {
+        return;
+    }
+    if (!watches) {
+        stop_watching(ledger, entity, receiver);
+        return;
+    }
+    FlPair fresh = {.last_sent = FL_FOREVER, .newest_sent = e->newest};
+    if (fl__policy(e->send.policy)->compares) {
+        fresh.baseline = (float)mean_suffered(ledger, entity);
+    }
+    *fl__pair(ledger, entity, receiver) = fresh;
+    ledger->watching[entity * ledger->receiver_words + (receiver >> 6)] |= fl__bit(receiver);
+    e->watcher_count++;
+    if (fl__policy(e->send.policy)->join != NULL) {
+        fl__policy(e->send.policy)->join(ledger, entity, receiver, now);
+    }
+    if (fl__remembered(e, e->newest)) {
+        fl__mark(ledger, entity, receiver);
+    }
+}
+
+bool fl_ledger_watches(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    FL_ASSERT(entity >= 0 && entity < ledger->def.entity_capacity);
+    FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity);
+    return fl__watches(ledger, entity, receiver);
+}
+
+// ---------------------------------------------------------------- exports
+
+static bool export_is_sound(const FlLedger *ledger, int32_t entity, const FlMotion *motion,
+                            uint32_t life)
+{
+    const FlEntity *e = fl__entity(ledger, entity);
+    if (fl__remembered(e, e->newest) && motion->time < fl__piece(ledger, entity, e->newest)->from) {
+        return false;
+    }
+    return life == FL_LIFE_NONE || fl_motion_finite(motion);
+}
+
+static void mark_all(FlLedger *ledger, int32_t entity, FlTime now)
+{
+    const FlPolicy *policy = fl__policy(fl__entity(ledger, entity)->send.policy);
+    for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
+         r = fl__watcher_next(ledger, entity, r + 1)) {
+        fl__mark(ledger, entity, r);
+        fl__ask_at(ledger, entity, r, FL_FOREVER);
+        if (policy->join != NULL) {
+            policy->join(ledger, entity, r, now);
+        }
+    }
+}
+
+// Nobody starves: whatever a policy thinks, an update goes to those who waited too long, and to
+// those whose last one is about to be forgotten.
+static void mark_impatient(FlLedger *ledger, int32_t entity, FlTime now)
+{
+    const FlEntity *e = fl__entity(ledger, entity);
+    uint32_t too_old = (uint32_t)ledger->def.path_capacity / 2;
+    for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
+         r = fl__watcher_next(ledger, entity, r + 1)) {
+        const FlPair *pair = fl__pair(ledger, entity, r);
+        if (pair->sent == 0 || fl_span(now, pair->last_sent) >= e->send.patience_ns ||
+            e->newest - pair->newest_sent >= too_old) {
+            fl__mark(ledger, entity, r);
+        }
+    }
+}
+
+void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life,
+                      FlTime now)
+{
+    FlEntity *e = fl__entity(ledger, entity);
+    FL_ASSERT(e->live);
+    if (!export_is_sound(ledger, entity, motion, life)) {
+        ledger->counts.refused++;
+        return;
+    }
+    if (!fl__remembered(e, e->newest)) {
+        e->equal.epoch = now;
+    }
+    bool continues = fl__remembered(e, e->newest) && life != FL_LIFE_NONE &&
+                     fl__piece(ledger, entity, e->newest)->life == life;
+    // Errors counted beyond its time, for want of memory, were counted against the one before.
+    ledger->counts.forgotten += motion->time < e->counted;
+    fl__path_add(ledger, entity, motion, life);
+    e->trigger = continues ? e->trigger + 1 : 0;
+    if (!continues && !(e->send.policy == FL_SEND_BASE)) {
+        mark_all(ledger, entity, now);
+        return;
+    }
+    fl__policy(e->send.policy)->trigger(ledger, entity, now);
+    if (e->send.policy != FL_SEND_BASE || e->send.every > 1) {
+        mark_impatient(ledger, entity, now);
+    }
+}
+
+void fl_ledger_update(FlLedger *ledger, FlTime now)
+{
+    while (fl__schedule_earliest(&ledger->schedule) <= now) {
+        int32_t pair = fl__schedule_first(&ledger->schedule);
+        fl__schedule_set(&ledger->schedule, pair, FL_FOREVER);
+        int32_t entity = pair % ledger->def.entity_capacity;
+        int32_t receiver = pair / ledger->def.entity_capacity;
+        fl__policy(fl__entity(ledger, entity)->send.policy)->wake(ledger, entity, receiver, now);
+    }
+}
+
+FlTime fl_ledger_deadline(const FlLedger *ledger)
+{
+    return fl__schedule_earliest(&ledger->schedule);
+}
+
+// ---------------------------------------------------------------- what is due
+
+bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue *due)
+{
+    FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity && from >= 0);
+    FlDue none = {.entity = -1};
+    *due = none;
+    int32_t words = (ledger->def.entity_capacity + 63) / 64;
+    for (int32_t w = from >> 6; w < words; w++) {
+        uint64_t word = ledger->due[w * ledger->def.receiver_capacity + receiver];
+        if (w == from >> 6) {
+            word &= ~(uint64_t)0 << (from & 63);
+        }
+        if (word == 0) {
+            continue;
+        }
+        due->entity = w * 64 + fl__lowest(word);
+        const FlEntity *e = fl__entity(ledger, due->entity);
+        due->serial = e->newest;
+        if (e->send.policy == FL_SEND_SCHEDULE2) { // only it owes older ones
+            const FlPair *pair = fl__pair(ledger, due->entity, receiver);
+            bool older = (pair->flags & FL__OWES_OLDER) != 0;
+            due->serial =
+                older && fl__remembered(e, pair->owed.serial) ? pair->owed.serial : e->newest;
+        }
+        return true;
+    }
+    return false;
+}
+
+const FlPiece *fl_ledger_exported(const FlLedger *ledger, int32_t entity, uint32_t serial)
+{
+    const FlEntity *e = fl__entity(ledger, entity);
+    return fl__remembered(e, serial) ? fl__piece(ledger, entity, serial) : NULL;
+}
+
+FlLedgerCounts fl_ledger_counts(const FlLedger *ledger)
+{
+    return ledger->counts;
+}
