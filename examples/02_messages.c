@@ -1,10 +1,9 @@
-// 02_messages: messages that arrive, beside a tank that moves, whatever the network does.
+// 02_messages: events that arrive, beside a tank that moves, whatever the network does.
 //                                                                         difficulty: **
 //     02_messages host 127.0.0.1:4000 100000    one process, and how many messages each way,
 //     02_messages join 127.0.0.1:5000 100000    another, and between them
 //     fairlead wan --listen 127.0.0.1:5000 --to 127.0.0.1:4000 --loss 30 --delay 20
 //     02_messages                               both in one process for a moment, as a test
-//
 // Processes of one machine share its clock, so each knows where the other's tank really is.
 #include <fairlead/fairlead.h>
 #include <stdio.h>
@@ -57,14 +56,15 @@ static void open_player(Player *player, FlRole role, const char *address, uint32
 static void talk(Player *player, FlTime now)
 {
     uint32_t message[6] = {player->said};
-    uint32_t last = player->heard >= player->wanted ? player->wanted + 1 : player->wanted;
-    while (player->said < last && fl_session_send(player->session, 0, FL_DELIVERY_ORDERED, message,
-                                                  sizeof message) == FL_OK) {
+    uint32_t last = player->wanted + (player->heard >= player->wanted ? 1 : 0);
+    FlPeerId other = fl_peer_next(player->session, (FlPeerId){0});
+    FlEvent event = {.type = 1, .bytes = (const uint8_t *)message, .count = sizeof message};
+    while (player->said < last && other.index1 != 0 &&
+           fl_event_send(player->session, other, &event) == FL_OK) {
         message[0] = ++player->said; // otherwise nobody is there yet, or the queue is full
     }
-    int32_t size, peer;
-    while (fl_session_take(player->session, message, sizeof message, &size, &peer) == FL_OK) {
-        player->wrong += size != sizeof message || message[0] != player->heard ? 1 : 0;
+    while (fl_event_take(player->session, &event) == FL_OK) {
+        player->wrong += event.count != 24 || memcmp(event.bytes, &player->heard, 4) != 0 ? 1 : 0;
         player->heard++;
         player->done = player->heard == player->wanted + 1 ? now : player->done;
     }
@@ -128,8 +128,8 @@ int main(int argc, char **argv)
         fl_address_format(fl_net_address(players[0].net), text);
         open_player(&players[1], FL_ROLE_CLIENT, text, 2000);
     }
-    bool playing = true;
-    while (playing) { // two in one process look for each other's packets every millisecond
+    for (bool playing = true;
+         playing;) { // two in one process look for each other's packets every millisecond
         FlTime wake = count == 2 ? fl_net_now() + FL_MS(1) : FL_FOREVER;
         playing = step(&players[0], &wake);
         playing = (count == 2 && step(&players[1], &wake)) || playing;

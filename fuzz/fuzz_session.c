@@ -1,8 +1,9 @@
 // A session among strangers: whatever they send, in whatever order, at whatever times.
 //
-// The input is a script. Its first byte says whether the session is a host or a client; then each
-// byte picks a step, which takes its own bytes after it. Others are real links, so that packets are
-// framed as they should be until a step spoils them.
+// The input is a script. Its first two bytes say what session it is: host or client, star, mesh or
+// hybrid; then each byte picks a step, which takes its own bytes after it. Others are real links,
+// so that packets are framed, sections laid out and group messages put into fragments as they
+// should be until a step spoils them.
 //
 // Checked: nothing crashes or leaks; peers and entities keep within their capacities and to their
 // numbers; fl_session_next comes to an end; time does not go back; a host says no more about
@@ -25,7 +26,13 @@
     } while (0)
 
 enum { OTHERS = 3, OWN = 4, KEPT = 8, STEPS_AT_MOST = 400, PUMP_AT_MOST = 3000 };
-enum { PEER_CAPACITY = 2, ENTITY_CAPACITY = 12, NUMBERS = 32 };
+enum {
+    PEER_CAPACITY = 3,
+    ENTITY_CAPACITY = 12,
+    NUMBERS = 32,
+    SHARE = NUMBERS / (PEER_CAPACITY + 1)
+};
+enum { INPUT_BYTES = 2, JOIN_BYTES = 19, ACCEPT_BYTES = 13, REFUSE_BYTES = 12 };
 
 typedef struct Script {
     const uint8_t *bytes;
@@ -42,7 +49,7 @@ static uint8_t take(Script *script)
 }
 
 typedef struct Kept {
-    uint8_t bytes[FL_LINK_PACKET_BYTES];
+    uint8_t bytes[FL_SESSION_DATAGRAM_BYTES];
     int32_t count;
     int32_t from;
 } Kept;
@@ -53,6 +60,7 @@ typedef struct Scene {
     FlTime now;
     FlLink *link[OTHERS];
     uint64_t nonce; // the client's
+    int64_t tick;
     FlEntityId own[OWN];
     Kept kept[KEPT]; // datagrams given before
     uint32_t kept_next;
@@ -96,7 +104,7 @@ static void give(Scene *scene, int32_t from, const uint8_t *bytes, int32_t count
     scene->given++;
     bool join = count > 2 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] == 1;
     scene->asked += join ? 1 : 0;
-    if (count >= 0 && count <= FL_LINK_PACKET_BYTES) {
+    if (count >= 0 && count <= FL_SESSION_DATAGRAM_BYTES) {
         Kept *kept = &scene->kept[scene->kept_next++ % KEPT];
         memcpy(kept->bytes, bytes, (size_t)count);
         kept->count = count;
@@ -120,41 +128,48 @@ static void put64(uint8_t *bytes, uint64_t value)
     }
 }
 
-/// JOIN to a host; WELCOME or REFUSE to a client.
+static void open_link(Scene *scene, int32_t other, uint16_t conversation)
+{
+    fl_link_destroy(scene->link[other]);
+    scene->link[other] = NULL;
+    FlLinkDef def = small_link();
+    def.conversation = conversation;
+    CHECK(fl_link_create(&def, scene->now, &scene->link[other]) == FL_OK);
+}
+
+/// JOIN or BYE to a host; ACCEPT, REFUSE or BYE to a client.
 static void give_joining(Scene *scene, Script *script, int32_t from)
 {
-    uint8_t bytes[40] = {0};
-    int32_t count = 40;
-    if (scene->def.role == FL_ROLE_HOST) {
+    uint8_t bytes[JOIN_BYTES] = {0};
+    int32_t count = JOIN_BYTES;
+    uint8_t how = take(script) % 8;
+    if (scene->def.role == FL_ROLE_HOST && how != 0) {
         bytes[2] = 1;
         put64(bytes + 3, scene->session->world.protocol_id);
         bytes[11] = take(script); // nonce
     } else {
-        bool welcome = take(script) % 4 != 0;
-        bytes[2] = welcome ? 2 : 3;
-        put64(bytes + 3, scene->nonce);
-        bytes[11] = take(script);
-        bytes[13] = take(script) % NUMBERS;
-        bytes[17] = 1 + take(script) % 8;
-        put64(bytes + 21, (uint64_t)take(script) << take(script) % 57);
-        count = welcome ? 29 : 12;
-        fl_link_destroy(scene->link[from]);
-        FlLinkDef def = small_link();
-        def.conversation = (uint16_t)(bytes[11] | bytes[12] << 8);
-        scene->link[from] = NULL;
-        CHECK(fl_link_create(&def, scene->now, &scene->link[from]) == FL_OK);
+        bytes[2] = how == 0 ? 4 : how == 1 ? 3 : 2;
+        put64(bytes + 3, scene->def.role == FL_ROLE_CLIENT ? scene->nonce : take(script));
+        bytes[11] = 1 + take(script) % 255;
+        count = how == 1 ? REFUSE_BYTES : ACCEPT_BYTES;
+        if (how > 1) {
+            open_link(scene, from, bytes[11]);
+        }
     }
     spoil(script, bytes, count);
     give(scene, from, bytes, count);
 }
 
 /// Updates with some sense in them.
-static void write_motion(const Scene *scene, Script *script, FlWriter *writer)
+static void write_motion(const Scene *scene, Script *script, FlWriter *writer, bool epochs)
 {
     int32_t count = 1 + take(script) % 4;
-    fl_writer_put(writer, 1, 8);
+    fl_writer_put(writer, epochs ? 2 : 1, 8);
     fl_writer_put(writer, (uint64_t)count, 8);
     for (int32_t i = 0; i < count; i++) {
+        if (epochs) {
+            fl_writer_put(writer, take(script) % 4u, 8);
+        }
         FlState state = {.time = fl_session_time(scene->session, scene->now)};
         state.time += ((FlTime)take(script) - 128) * FL_MS(20);
         state.position.x = ((double)take(script) - 128.0) * 8.0;
@@ -169,6 +184,103 @@ static void write_motion(const Scene *scene, Script *script, FlWriter *writer)
     }
 }
 
+static void write_state(Script *script, FlWriter *writer)
+{
+    int32_t size = take(script) % 8;
+    fl_writer_put(writer, 3, 8);
+    fl_writer_put(writer, take(script) % NUMBERS, 16);
+    fl_writer_put(writer, take(script) % 4u, 8);
+    fl_writer_put(writer, take(script), 16);
+    fl_writer_put(writer, (uint64_t)size, 8);
+    for (int32_t i = 0; i < size; i++) {
+        fl_writer_put(writer, take(script), 8);
+    }
+}
+
+static void write_inputs(Script *script, FlWriter *writer)
+{
+    int32_t count = take(script) % 12;
+    fl_writer_put(writer, 4, 8);
+    fl_writer_put(writer, take(script) % (PEER_CAPACITY + 1u), 16);
+    fl_writer_put(writer, take(script) % 4u, 8);
+    fl_writer_put(writer, take(script), 32);
+    fl_writer_put(writer, (uint64_t)count, 8);
+    for (int32_t i = 0; i < count * INPUT_BYTES; i++) {
+        fl_writer_put(writer, take(script), 8);
+    }
+}
+
+static void write_welcome(Script *script, FlWriter *writer)
+{
+    uint8_t who = take(script);
+    fl_writer_put(writer, 5, 8);
+    uint64_t offset = take(script);
+    fl_writer_put(writer, offset << take(script) % 57, 64);
+    fl_writer_put(writer, 1 + who % PEER_CAPACITY, 16);
+    fl_writer_put(writer, PEER_CAPACITY + 1, 16);
+    fl_writer_put(writer, 0, 16);
+    fl_writer_put(writer, who / 16 % 3u, 8);
+    fl_writer_put(writer, SHARE, 32);
+}
+
+static void write_mapping(Script *script, FlWriter *writer)
+{
+    int32_t count = 1 + take(script) % 4;
+    uint8_t serial = take(script);
+    fl_writer_put(writer, 6, 8);
+    fl_writer_put(writer, (uint64_t)count, 8);
+    for (int32_t i = 0; i < count; i++) {
+        fl_writer_put(writer, (uint64_t)(serial + i), 32);
+        fl_writer_put(writer, take(script), 40);
+        uint64_t offset = take(script);
+        fl_writer_put(writer, offset << take(script) % 57, 64);
+    }
+}
+
+static void write_report(Script *script, FlWriter *writer)
+{
+    static const uint32_t floats[4] = {0, 0x3f800000u, 0x7f800000u, 0x7fc00000u};
+    int32_t count = take(script) % 3;
+    fl_writer_put(writer, 7, 8);
+    fl_writer_put(writer, take(script) % NUMBERS, 16);
+    fl_writer_put(writer, take(script) % 4u, 16);
+    fl_writer_put(writer, floats[take(script) % 4], 32);
+    fl_writer_put(writer, floats[take(script) % 2], 32);
+    fl_writer_put(writer, (uint64_t)count, 8);
+    for (int32_t i = 0; i < count; i++) {
+        fl_writer_put(writer, take(script) % (PEER_CAPACITY + 2u), 16);
+        fl_writer_put(writer, floats[take(script) % 2], 32);
+    }
+}
+
+static void write_section(const Scene *scene, Script *script, FlWriter *writer)
+{
+    switch (take(script) % 10) {
+    case 0:
+        write_state(script, writer);
+        break;
+    case 1:
+        write_inputs(script, writer);
+        break;
+    case 2:
+    case 3:
+        write_welcome(script, writer);
+        break;
+    case 4:
+        write_mapping(script, writer);
+        break;
+    case 5:
+        write_report(script, writer);
+        break;
+    case 6:
+        write_motion(scene, script, writer, true);
+        break;
+    default:
+        write_motion(scene, script, writer, false);
+        break;
+    }
+}
+
 static void give_packet(Scene *scene, Script *script, int32_t from)
 {
     uint8_t bytes[FL_LINK_PACKET_BYTES];
@@ -178,15 +290,16 @@ static void give_packet(Scene *scene, Script *script, int32_t from)
         return;
     }
     int32_t payload_at = fl_writer_size(&writer);
-    uint8_t kind = take(script) % 4;
+    uint8_t kind = take(script) % 8;
     if (kind == 1) {
         for (int32_t n = take(script) % 64; n > 0 && fl_writer_size(&writer) < 1100; n--) {
             fl_writer_put(&writer, take(script), 8);
         }
-    } else if (kind >= 2 && payload_at < 700) {
-        write_motion(scene, script, &writer);
     }
-    if (kind == 3) {
+    for (; kind >= 2 && kind <= 6 && fl_writer_size(&writer) < 700; kind += 2) {
+        write_section(scene, script, &writer);
+    }
+    if (kind == 7) {
         spoil(script, bytes + payload_at, fl_writer_size(&writer) - payload_at);
     }
     uint64_t sequence;
@@ -195,6 +308,102 @@ static void give_packet(Scene *scene, Script *script, int32_t from)
     give(scene, from, bytes, count);
     FlFateEvent fate;
     while (fl_link_poll_fate(link, &fate) == FL_OK) {
+    }
+}
+
+// ---------------------------------------------------------------- reliable messages
+
+static void write_entity(Script *script, FlWriter *writer)
+{
+    FlEntityMessage m = {.number = take(script) % NUMBERS};
+    m.epoch = take(script) % 4;
+    m.born = m.epoch == 0 ? 0 : take(script) % m.epoch;
+    m.owner = take(script) % (PEER_CAPACITY + 2);
+    FlWriter traits;
+    fl_writer_init(&traits, m.traits, sizeof m.traits);
+    fl_writer_put(&traits, take(script), 8);     // kind
+    fl_writer_put(&traits, take(script) % 2, 8); // listed
+    fl_writer_put(&traits, take(script) % 6, 8); // model
+    for (int32_t i = 0; i < 2; i++) {
+        fl_writer_put(&traits, UINT64_C(0x3ff0000000000000), 64); // one
+    }
+    fl_writer_put(&traits, (uint64_t)FL_SEC(1), 64);
+    static const char *const policies[4] = {"base", "schedule1", "equal-50", "probabilistic"};
+    const char *policy = policies[take(script) % 4];
+    fl_writer_bytes(&traits, policy, (int32_t)strlen(policy));
+    m.trait_bytes = fl_writer_size(&traits);
+    fl_entity_message_write(writer, &m);
+}
+
+/// An introduction; the introduced one talks from then on.
+static void write_meet(Scene *scene, Script *script, FlWriter *writer)
+{
+    int32_t other = take(script) % OTHERS;
+    FlMeetMessage m = {.member = take(script) % (PEER_CAPACITY + 1), .incarnation = 1};
+    m.conversation = 1 + take(script);
+    m.address = address_of(other);
+    fl_meet_message_write(writer, &m);
+    if (other != 0) {
+        open_link(scene, other, m.conversation);
+    }
+}
+
+static void write_group(Scene *scene, Script *script, FlWriter *writer)
+{
+    uint8_t what = take(script) % 10;
+    uint16_t number = take(script) % NUMBERS;
+    uint16_t member = take(script) % (PEER_CAPACITY + 1);
+    uint16_t epoch = take(script) % 4;
+    bool yes = take(script) % 2 == 0;
+    FlMemberMessage m = {.number = member, .incarnation = epoch, .present = yes || what == 0};
+    FlEntityEndMessage end = {number, epoch};
+    FlGiveMessage gift = {number, epoch, member};
+    FlScopeMessage scope = {number, epoch, member, yes};
+    FlReachMessage reach = {member, epoch, yes};
+    FlEventHead head = {.from = member, .type = number, .delivery = (uint8_t)(epoch % 3)};
+    switch (what) {
+    case 2:
+    case 3:
+        write_entity(script, writer);
+        break;
+    case 4:
+        fl_entity_end_message_write(writer, &end);
+        break;
+    case 5:
+        fl_give_message_write(writer, &gift);
+        break;
+    case 6:
+        fl_scope_message_write(writer, &scope);
+        break;
+    case 7:
+        write_meet(scene, script, writer);
+        break;
+    case 8:
+        fl_reach_message_write(writer, &reach);
+        break;
+    case 9:
+        head.to_count = take(script) % 3;
+        head.to[0] = take(script) % (PEER_CAPACITY + 2);
+        fl_event_head_write(writer, &head);
+        fl_writer_put(writer, number, 16);
+        break;
+    default:
+        fl_member_message_write(writer, &m);
+        break;
+    }
+}
+
+static void say(Scene *scene, Script *script, int32_t from)
+{
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES + 8];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    write_group(scene, script, &writer);
+    CHECK(!writer.failed);
+    int32_t size = fl_writer_size(&writer);
+    spoil(script, bytes, size);
+    if (scene->link[from] != NULL) {
+        (void)!fl_link_send(scene->link[from], FL_DELIVERY_ORDERED, bytes, size);
     }
 }
 
@@ -219,7 +428,7 @@ static void give_again(Scene *scene, Script *script)
 
 // ---------------------------------------------------------------- out
 
-/// What the session says to others: their links hear it, and a WELCOME opens one.
+/// What the session says to others: their links hear it, and an ACCEPT opens one.
 static void hear(Scene *scene, const FlOutgoing *out)
 {
     int32_t to = out->to.ip[3] % OTHERS;
@@ -232,21 +441,23 @@ static void hear(Scene *scene, const FlOutgoing *out)
         return;
     }
     if (scene->def.role == FL_ROLE_CLIENT) {
-        CHECK(out->count == 40 && out->bytes[2] == 1);
+        CHECK((out->count == JOIN_BYTES && out->bytes[2] == 1) ||
+              (out->count == ACCEPT_BYTES && out->bytes[2] == 4));
+        if (out->bytes[2] == 4) {
+            return; // goodbye
+        }
         scene->nonce = 0;
         for (int32_t i = 0; i < 8; i++) {
             scene->nonce |= (uint64_t)out->bytes[11 + i] << (8 * i);
         }
         return;
     }
-    CHECK(out->count <= 40);
-    CHECK(++scene->answered <= scene->asked);
+    CHECK(out->count <= JOIN_BYTES);
+    CHECK(out->bytes[2] == 4 || ++scene->answered <= scene->asked);
     if (out->bytes[2] == 2) {
-        fl_link_destroy(scene->link[to]);
-        FlLinkDef def = small_link();
-        def.conversation = (uint16_t)(out->bytes[11] | out->bytes[12] << 8);
-        CHECK(def.conversation != 0);
-        CHECK(fl_link_create(&def, scene->now, &scene->link[to]) == FL_OK);
+        uint16_t conversation = (uint16_t)(out->bytes[11] | out->bytes[12] << 8);
+        CHECK(conversation != 0);
+        open_link(scene, to, conversation);
     }
 }
 
@@ -255,7 +466,7 @@ static void pump(Scene *scene)
     FlOutgoing out;
     int32_t count = 0;
     while (fl_session_next(scene->session, scene->now, &out) == FL_OK) {
-        CHECK(out.count > 0 && out.count <= FL_LINK_PACKET_BYTES);
+        CHECK(out.count > 0 && out.count <= FL_SESSION_DATAGRAM_BYTES);
         hear(scene, &out);
         CHECK(++count < PUMP_AT_MOST);
     }
@@ -274,17 +485,35 @@ static void play(Scene *scene, Script *script)
     FlEntityId *id = &scene->own[take(script) % OWN];
     FlEntityDef def = fl_entity_def_default();
     uint8_t how = take(script);
-    if (id->index1 == 0 && fl_entity_create(scene->session, &def, id) != FL_OK) {
+    def.listed = how % 8 == 5;
+    FlEntityStatus status;
+    bool live = fl_entity_status(scene->session, *id, &status) == FL_OK;
+    if (!live && fl_entity_create(scene->session, &def, id) != FL_OK) {
         CHECK(id->index1 == 0);
         return;
     }
+    bool ours = fl_entity_is_ours(scene->session, *id);
     FlState state = {.time = scene->now + (how % 2 == 0 ? 0 : -FL_MS(50))};
     state.position.x = ((double)take(script) - 128.0) * 10.0;
     state.velocity.x = ((double)take(script) - 128.0) * (how % 4 == 0 ? 1e6 : 1.0);
     FlResult result = fl_entity_set(scene->session, *id, &state);
     CHECK(result == FL_OK || result == FL_BAD_VALUE || result == FL_WOULD_BLOCK);
     if (how >= 200) {
-        CHECK(fl_entity_cut(scene->session, *id) == FL_OK);
+        CHECK(fl_entity_cut(scene->session, *id) == (ours ? FL_OK : FL_BAD_VALUE));
+    }
+    if (how % 16 == 9) {
+        CHECK(fl_entity_state_set(scene->session, *id, &state, how / 16) ==
+              (ours ? FL_OK : FL_BAD_VALUE));
+    }
+    FlPeerId peer = fl_peer_of_number(scene->session, how % (PEER_CAPACITY + 1));
+    if (how % 32 == 11) {
+        (void)!fl_entity_give(scene->session, *id, peer, scene->now);
+    } else if (how % 32 == 13) {
+        (void)!fl_entity_scope(scene->session, *id, peer, how >= 128, scene->now);
+    } else if (how % 32 == 15) {
+        (void)!fl_entity_destroy(scene->session, *id, scene->now);
+    } else if (how % 32 == 17 && fl__is_host(scene->session)) {
+        (void)!fl_peer_remove(scene->session, peer, scene->now);
     }
 }
 
@@ -292,18 +521,19 @@ static void talk(Scene *scene, Script *script)
 {
     uint8_t bytes[300] = {0};
     uint8_t who = take(script);
-    int32_t size = 1 + take(script);
-    FlDelivery delivery = (FlDelivery)(who / 8 % 3);
-    if (who % 2 == 0) {
-        (void)!fl_session_send(scene->session, who / 2 % 3, delivery, bytes, size);
-    } else if (scene->link[who / 2 % OTHERS] != NULL) {
-        (void)!fl_link_send(scene->link[who / 2 % OTHERS], delivery, bytes, size);
+    FlEvent event = {.type = who, .bytes = bytes, .count = take(script)};
+    event.delivery = (FlDelivery)(who / 8 % 3);
+    FlPeerId to = fl_peer_of_number(scene->session, who % 8);
+    (void)!fl_event_send(scene->session, to, &event);
+    if (fl_input_set(scene->session, scene->tick, bytes) == FL_OK) {
+        scene->tick++;
     }
-    int32_t count;
-    int32_t peer;
-    while (who >= 128 &&
-           fl_session_take(scene->session, bytes, (int32_t)sizeof bytes, &count, &peer) == FL_OK) {
-        CHECK(peer >= 0 && peer < fl_session_peer_count(scene->session));
+    FlEvent got;
+    while (who >= 64 && fl_event_take(scene->session, &got) == FL_OK) {
+        CHECK(got.count >= 0 && got.count <= FL_EVENT_BYTES);
+    }
+    FlNotice notice;
+    while (who >= 128 && fl_session_poll(scene->session, &notice) == FL_OK) {
     }
 }
 
@@ -318,27 +548,25 @@ static void pass_time(Scene *scene, Script *script)
 
 static void check_entities(const Scene *scene)
 {
-    const FlSession *session = scene->session;
+    FlSession *session = scene->session;
     bool seen[NUMBERS] = {false};
     int32_t count = 0;
     FlEntityId id = {0};
     while ((id = fl_entity_next(session, id)).index1 != 0) {
-        uint32_t number;
+        FlEntityStatus status;
         FlPose pose;
         CHECK(++count <= ENTITY_CAPACITY);
-        CHECK(fl_entity_number(session, id, &number) == FL_OK);
+        CHECK(fl_entity_status(session, id, &status) == FL_OK);
+        uint32_t number = status.number;
         CHECK(number < NUMBERS && !seen[number]);
         seen[number] = true;
-        bool own_number = number - session->own_first < session->own_count;
-        CHECK(fl_entity_is_ours(session, id) == own_number);
         CHECK(session->by_number[number] == (int32_t)id.index1 - 1);
         FlResult result = fl_entity_pose(session, id, scene->now, &pose);
-        CHECK(result == FL_OK || result == FL_NOT_FOUND);
+        CHECK(result == FL_OK || result == FL_NOT_FOUND || result == FL_BAD_VALUE);
         const Entity *entity = &session->entities[id.index1 - 1];
-        if (entity->owner != FL__PEER_NONE) {
-            const Peer *peer = &session->peers[entity->owner];
-            CHECK(peer->used && number - peer->first_entity < peer->entity_count);
-        }
+        CHECK(entity->owner == FL__NONE || (entity->owner >= 0 && entity->owner <= PEER_CAPACITY));
+        CHECK(!entity->ours || entity->owner == session->self);
+        CHECK(session->number_known[number] && session->number_epoch[number] == entity->epoch);
     }
     for (uint32_t number = 0; number < NUMBERS; number++) {
         CHECK(seen[number] || session->by_number[number] < 0);
@@ -348,13 +576,16 @@ static void check_entities(const Scene *scene)
 static void check(const Scene *scene)
 {
     const FlSession *session = scene->session;
-    CHECK(fl_session_peer_count(session) <= session->def.peer_capacity);
+    CHECK(fl_peer_count(session) <= session->def.peer_capacity);
     CHECK((fl_session_state(session) == FL_SESSION_ENDED) == (*fl_session_trouble(session) != 0));
     uint64_t dropped = fl_session_count(session, FL_SESSION_STRANGER) +
-                       fl_session_count(session, FL_SESSION_MALFORMED) +
                        fl_session_count(session, FL_SESSION_BAD_JOIN) +
                        fl_session_count(session, FL_SESSION_REFUSED);
     CHECK(dropped <= (uint64_t)scene->given);
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        CHECK(!line->used || session->members[line->member].line == i);
+    }
     check_entities(scene);
 }
 
@@ -377,6 +608,10 @@ static void step(Scene *scene, Script *script)
         break;
     case 6:
         give_raw(scene, script, from);
+        break;
+    case 12:
+    case 13:
+        say(scene, script, from);
         break;
     case 7:
         give_again(scene, script);
@@ -401,6 +636,7 @@ static void step(Scene *scene, Script *script)
 static void open_scene(Scene *scene, Script *script)
 {
     uint8_t how = take(script);
+    uint8_t more = take(script);
     memset(scene, 0, sizeof *scene);
     scene->time_last = INT64_MIN;
     scene->now = how / 2 % 2 == 0 ? FL_SEC(1000) : -FL_SEC(86400);
@@ -411,6 +647,13 @@ static void open_scene(Scene *scene, Script *script)
     scene->def.entity_capacity = ENTITY_CAPACITY;
     scene->def.world.entity_capacity = NUMBERS;
     scene->def.link = small_link();
+    scene->def.topology = (FlTopology)(more % 3);
+    scene->def.line_capacity = PEER_CAPACITY;
+    scene->def.item_capacity = 16;
+    scene->def.path_capacity = 8;
+    scene->def.input_bytes = INPUT_BYTES;
+    scene->def.input_ticks = 16;
+    scene->def.gather_ns = more / 3 % 2 == 0 ? 0 : FL_MS(5);
     scene->def.time_mode = (FlTimeMode)(how / 4 % 3);
     scene->def.seed = how;
     FlAlloc alloc = {counted_alloc, counted_free, &scene->live_bytes};

@@ -11,6 +11,7 @@
 
 #include "fairlead/base.h"
 #include "fairlead/clock.h"
+#include "fairlead/group.h"
 #include "fairlead/impair.h"
 #include "fairlead/link.h"
 #include "fairlead/motion.h"
@@ -20,6 +21,8 @@
 #include "fairlead/session.h"
 #include "fairlead/show.h"
 #include "fairlead/wire.h"
+
+#include <string.h>
 
 #if !defined(_WIN32)
 
@@ -42,18 +45,31 @@ static inline void fl_run_receive(FlNet *net, FlSession *session)
     } while (count == FL_NET_BATCH);
 }
 
+/// Datagrams that fl_run_send hands to the system at once.
+#define FL_RUN_BATCH 16
+
 /// Sends what the session has to say. What the socket does not take is lost like any other
 /// datagram, and counted.
 static inline void fl_run_send(FlNet *net, FlSession *session, FlTime now)
 {
-    FlOutgoing out;
-    while (fl_session_next(session, now, &out) == FL_OK) {
-        FlDatagram datagram = {out.to, out.bytes, out.count, 0};
-        int32_t done;
-        if (fl_net_send_batch(net, &datagram, 1, &done) != FL_OK) {
-            return;
+    uint8_t bytes[FL_RUN_BATCH][FL_SESSION_DATAGRAM_BYTES];
+    FlDatagram datagrams[FL_RUN_BATCH];
+    int32_t count;
+    do {
+        FlOutgoing out;
+        for (count = 0; count < FL_RUN_BATCH; count++) {
+            if (fl_session_next(session, now, &out) != FL_OK) {
+                break;
+            }
+            memcpy(bytes[count], out.bytes, (size_t)out.count);
+            FlDatagram datagram = {out.to, bytes[count], out.count, 0};
+            datagrams[count] = datagram;
         }
-    }
+        int32_t done;
+        if (count > 0 && fl_net_send_batch(net, datagrams, count, &done) != FL_OK) {
+            continue; // full: what is left of these is lost
+        }
+    } while (count == FL_RUN_BATCH);
 }
 
 #endif

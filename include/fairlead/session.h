@@ -1,8 +1,9 @@
 // fairlead/session.h: the game's side of it all.
 //
-// A session is one host and those who joined it. It owns no algorithm: it carries entities' updates
-// through the rooms (motion, send, link, clock, show) and back. It does no I/O: datagrams go in by
-// fl_session_receive and come out of fl_session_next; the time is always told.
+// A session is one host and those who joined it: its *peers*. Everybody owns *entities*; the owner
+// hands in the truth, everybody else reads where they are. A session owns no algorithm: it carries
+// entities' updates through the rooms (motion, send, link, seal, clock, show) and back. It does no
+// I/O: datagrams go in by fl_session_receive and come out of fl_session_next; the time is told.
 //
 //     while (playing) {
 //         fl_run_receive(net, session); // or your own transport, and fl_session_receive
@@ -13,8 +14,13 @@
 //         fl_net_wait(net, fl_session_deadline(session, now));
 //     }
 //
-// Not encrypted yet: anybody who can reach the port can join, and who can read the wire can talk
-// for others.
+// Who talks to whom is the host's choice (FlTopology): everything through the host, which then
+// decides who gets which update when; or introduced peers talk directly, and the host helps those
+// who cannot reach each other.
+//
+// Sealed sessions (FlSessionDef.seal_server, .token) let in only whom a connect token or an invite
+// admits, and nobody else reads or forges a packet: room `seal`. Without them anybody who can reach
+// the port can join: for the lab, and for carriers that have a protection of their own.
 //
 // Threads: sessions share nothing; one thread at a time per session.
 #ifndef FAIRLEAD_SESSION_H
@@ -22,11 +28,28 @@
 
 #include "fairlead/base.h"
 #include "fairlead/clock.h"
+#include "fairlead/group.h"
 #include "fairlead/link.h"
 #include "fairlead/motion.h"
+#include "fairlead/seal.h"
 #include "fairlead/send.h"
 #include "fairlead/show.h"
 #include "fairlead/wire.h"
+
+// ---------------------------------------------------------------- names
+
+/// Names one peer of a session. Pass by value; {0} names nobody. Stays safe after the peer left.
+typedef struct FlPeerId {
+    uint32_t index1; ///< Its number in the session plus one.
+    uint32_t generation;
+} FlPeerId;
+
+/// Names one entity of a session. Pass by value; {0} names none. Stays safe after the entity is
+/// gone.
+typedef struct FlEntityId {
+    uint32_t index1; ///< Slot plus one.
+    uint32_t generation;
+} FlEntityId;
 
 // ---------------------------------------------------------------- making one
 
@@ -37,12 +60,31 @@ typedef enum FlRole {
 
 typedef struct FlSessionDef {
     FlRole role;
-    FlAddress host;          ///< Client: whom to join.
-    FlWorldDef world;        ///< The same at all peers, or they do not understand each other.
-    FlLinkDef link;          ///< For every link of this session.
-    int32_t peer_capacity;   ///< Host: players that can join. Client: 1.
+    FlTopology topology; ///< Host: who talks to whom. Clients are told.
+    FlAddress host;      ///< Client: whom to join (a sealed one: the token says it).
+    FlWorldDef world;    ///< The same at all peers, or they do not understand each other.
+    FlLinkDef link;      ///< For every link of this session.
+
+    const FlSealServerDef *seal_server; ///< Host: whom to let in; NULL: anybody. Read at creation;
+                                        ///< protocol and slots follow from this definition.
+    const uint8_t *token; ///< Client: a connect token (FL_SEAL_TOKEN_BYTES); NULL: a host that lets
+                          ///< anybody in. Read at creation.
+    uint64_t unix_s;      ///< Unix time at creation; sealed sessions need it.
+    FlSealRandom random;  ///< Where keys come from; {0}: libsodium.
+
+    int32_t peer_capacity;   ///< Peers besides the host; the same at all.
+    int32_t line_capacity;   ///< Client: peers that it talks to directly, the host included. 1 is
+                             ///< enough for FL_TOPOLOGY_STAR. Host: all, always.
     int32_t entity_capacity; ///< Entities known here at once, own and others'.
+    int32_t item_capacity;   ///< Per line: updates, states and inputs under way whose arrival is
+                             ///< awaited. A power of two.
+    int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
+    int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
+    int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
+                             ///< two, at most 256.
+    FlTime gather_ns;        ///< An update waits this long for others to share its packet.
     FlTimeMode time_mode;    ///< By which clock others' updates are placed here.
+    FlShowDef show;          ///< How others' entities are shown here; see fl_entity_show.
     FlTime join_every_ns;    ///< Client: ask this often until the host answers,
     FlTime join_timeout_ns;  ///< and give up after this.
     uint64_t seed; ///< For nonces and conversation numbers: random, and new for every session.
@@ -50,17 +92,30 @@ typedef struct FlSessionDef {
     uint32_t cookie; ///< Set by fl_session_def_default(); leave alone.
 } FlSessionDef;
 
-/// Right for a small action game: 16 players, 64 entities known at once, joining for 5 s.
+/// Right for a small action game: 16 players, 64 entities known at once, joining for 5 s, through
+/// the host, nobody kept out.
 FL_API FlSessionDef fl_session_def_default(void);
 
 typedef struct FlSession FlSession;
 
 /// Reserves everything the session will ever use but its links, which are made as peers join.
-/// Errors: FL_NO_MEMORY; FL_BAD_VALUE (world, link or settings out of range; fl_world_def_problem
-/// says what of the world).
+/// Errors: FL_NO_MEMORY; FL_BAD_VALUE (world, link, token or settings out of range;
+/// fl_world_def_problem says what of the world); FL_SYSTEM (libsodium does not start).
 FL_API FL_NODISCARD FlResult fl_session_create(const FlSessionDef *def, FlTime now,
                                                FlSession **session);
 FL_API void fl_session_destroy(FlSession *session);
+
+/// Bytes of memory: of the session itself, and for one more line (a peer talked to directly, its
+/// link included), entity, and (entity, line) pair.
+typedef struct FlSessionMemory {
+    size_t all, line, entity, pair;
+} FlSessionMemory;
+
+FL_API FlSessionMemory fl_session_memory(const FlSessionDef *def);
+
+/// Says goodbye: fl_session_next has the datagrams, and the session has ended at once. A host that
+/// leaves a mesh hands the session on.
+FL_API void fl_session_leave(FlSession *session, FlTime now);
 
 // ---------------------------------------------------------------- datagrams and time
 
@@ -75,6 +130,9 @@ typedef struct FlOutgoing {
     int32_t count;
 } FlOutgoing;
 
+/// No datagram of a session is longer.
+#define FL_SESSION_DATAGRAM_BYTES FL_SEAL_PACKET_BYTES
+
 /// The next datagram to send now; call it until it answers FL_NOT_FOUND. Time-outs are noticed
 /// here.
 FL_API FL_NODISCARD FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out);
@@ -85,8 +143,8 @@ FL_API FlTime fl_session_deadline(FlSession *session, FlTime now);
 typedef enum FlSessionState {
     FL_SESSION_JOINING, ///< Client: not answered yet.
     FL_SESSION_RUNNING,
-    FL_SESSION_ENDED, ///< Client: no answer, refused, or the host is gone. fl_session_trouble says
-                      ///< why.
+    FL_SESSION_ENDED, ///< Left, or a client without answer, refused, or whose host is gone.
+                      ///< fl_session_trouble says why.
 } FlSessionState;
 
 FL_API FlSessionState fl_session_state(const FlSession *session);
@@ -97,35 +155,105 @@ FL_API const char *fl_session_trouble(const FlSession *session);
 /// Session time at `now`; the same at all peers, to within fl_session_time_error. 0 until it runs.
 FL_API FlTime fl_session_time(const FlSession *session, FlTime now);
 
+/// The caller's time at which session time is `time`, as it runs now. FL_FOREVER until it runs.
+FL_API FlTime fl_session_when(const FlSession *session, FlTime time);
+
 /// 99.9 % bound on how far session time here is from the host's (symmetric paths). FL_FOREVER until
 /// known.
 FL_API FlTime fl_session_time_error(const FlSession *session);
 
-// ---------------------------------------------------------------- entities
+// ---------------------------------------------------------------- admission
 
-/// Names one entity of a session. Pass by value; {0} names none. Stays safe after the entity is
-/// gone.
-typedef struct FlEntityId {
-    uint32_t index1; ///< Slot plus one.
-    uint32_t generation;
-} FlEntityId;
+/// Host of a sealed session: an invite as text, for playing without a backend. Whoever holds it can
+/// join, `uses` times until `expire_s` (Unix time). `address` is where the guest reaches us.
+/// Errors: FL_NOT_FOUND (not sealed, or not a host), FL_FULL, FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_session_invite(FlSession *session, FlTime now, FlAddress address,
+                                               uint32_t uses, uint64_t expire_s,
+                                               char text[FL_SEAL_INVITE_TEXT]);
+
+// ---------------------------------------------------------------- peers
+
+/// The others, the host included: pass {0} for the first, the last answer for the next; {0} after
+/// the last. A host's clients, a client's host and fellow clients.
+FL_API FlPeerId fl_peer_next(const FlSession *session, FlPeerId after);
+
+/// How many others there are.
+FL_API int32_t fl_peer_count(const FlSession *session);
+
+/// Ourselves; {0} until we are in.
+FL_API FlPeerId fl_peer_self(const FlSession *session);
+
+/// The host, also when it is us; {0} until we are in.
+FL_API FlPeerId fl_peer_host(const FlSession *session);
+
+/// The peer of a number, which is the same at all peers; {0} if there is none.
+FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
+
+typedef struct FlPeerStatus {
+    int32_t number;     ///< The same at all peers; 0 is the one who opened the session.
+    uint64_t client_id; ///< Sealed: whom the token was for. 0 else.
+    bool direct;        ///< There is a link to it; otherwise it is reached through the host.
+    FlAddress address;  ///< With a link: where it is.
+} FlPeerStatus;
+
+/// Errors: FL_STALE_ID.
+FL_API FL_NODISCARD FlResult fl_peer_status(const FlSession *session, FlPeerId peer,
+                                            FlPeerStatus *status);
+
+/// Statistics of the link to a peer. Errors: FL_STALE_ID; FL_NOT_FOUND (no link to it).
+FL_API FL_NODISCARD FlResult fl_peer_stats(const FlSession *session, FlPeerId peer, FlTime now,
+                                           FlLinkStats *stats);
+
+/// Host: sends a peer away. Errors: FL_STALE_ID; FL_BAD_VALUE (not the host).
+FL_API FL_NODISCARD FlResult fl_peer_remove(FlSession *session, FlPeerId peer, FlTime now);
+
+// ---------------------------------------------------------------- what happened
+
+typedef enum FlNoticeKind {
+    FL_NOTICE_PEER_JOINED,
+    FL_NOTICE_PEER_LEFT,     ///< `left` says how.
+    FL_NOTICE_HOST_CHANGED,  ///< The host is gone, and `peer` has taken over.
+    FL_NOTICE_ENTITY_NEW,    ///< Somebody's entity was heard of for the first time.
+    FL_NOTICE_ENTITY_GONE,   ///< The id is stale already.
+    FL_NOTICE_ENTITY_STATE,  ///< Somebody's entity has a new state blob.
+    FL_NOTICE_ENTITY_OURS,   ///< It was given to us (or came back): hand in its truth from now on.
+    FL_NOTICE_ENTITY_THEIRS, ///< It changed its owner to `peer`.
+} FlNoticeKind;
+
+typedef struct FlNotice {
+    FlNoticeKind kind;
+    FlPeerId peer; ///< Who, or the entity's owner.
+    FlLeft left;
+    FlEntityId entity;
+} FlNotice;
+
+/// The next thing that happened, each once. Errors: FL_NOT_FOUND. As many as there are peers and
+/// entities can wait, four times over; the oldest are then lost, and counted.
+FL_API FL_NODISCARD FlResult fl_session_poll(FlSession *session, FlNotice *notice);
+
+// ---------------------------------------------------------------- entities
 
 typedef struct FlEntityDef {
     FlModel model; ///< As FlExporterDef.
     FlTriggerDef trigger;
-    FlSend send;
+    FlSend send;     ///< The policy of whoever distributes it: the owner, or the host for it.
+    uint8_t kind;    ///< The game's own: what sort of thing it is.
+    bool listed;     ///< Seen by nobody until fl_entity_scope says so; otherwise by everybody.
     uint32_t cookie; ///< Set by fl_entity_def_default(); leave alone.
 } FlEntityDef;
 
-/// Right for an action game in metres: automatic model, 0.1 m, 0.05 rad, once a second, base,
-/// global time.
+/// Right for an action game in metres: automatic model, 0.1 m, 0.05 rad, once a second, base, seen
+/// by everybody.
 FL_API FlEntityDef fl_entity_def_default(void);
 
-/// A new entity of ours. Others hear of it with its first state.
+/// A new entity of ours.
 /// Errors: FL_FULL (entities of this peer, or known here, are used up), FL_WOULD_BLOCK (not joined
 /// yet), FL_STALE_ID (the session has ended).
 FL_API FL_NODISCARD FlResult fl_entity_create(FlSession *session, const FlEntityDef *def,
                                               FlEntityId *id);
+
+/// Takes an entity of ours away, everywhere. Errors: FL_STALE_ID; FL_BAD_VALUE (not ours).
+FL_API FL_NODISCARD FlResult fl_entity_destroy(FlSession *session, FlEntityId id, FlTime now);
 
 /// The truth about an entity of ours; `state->time` is on the caller's clock. Call it every frame.
 /// Errors: FL_STALE_ID; FL_BAD_VALUE (not finite, not ours, or going back in time); FL_WOULD_BLOCK
@@ -136,38 +264,128 @@ FL_API FL_NODISCARD FlResult fl_entity_set(FlSession *session, FlEntityId id, co
 /// FL_BAD_VALUE.
 FL_API FL_NODISCARD FlResult fl_entity_cut(FlSession *session, FlEntityId id);
 
-/// Where an entity is at `now` (caller's clock): ours as last exported, others' as placed here.
+/// Where an entity is at `now` (caller's clock): ours as last exported, others' as shown here.
 /// Errors: FL_STALE_ID; FL_NOT_FOUND (nothing known of it yet).
-FL_API FL_NODISCARD FlResult fl_entity_pose(const FlSession *session, FlEntityId id, FlTime now,
+FL_API FL_NODISCARD FlResult fl_entity_pose(FlSession *session, FlEntityId id, FlTime now,
                                             FlPose *pose);
+
+/// Shows somebody else's entity another way from now on: as if it had just been heard of. Errors:
+/// FL_STALE_ID; FL_BAD_VALUE (ours, or no such way).
+FL_API FL_NODISCARD FlResult fl_entity_show(FlSession *session, FlEntityId id,
+                                            const FlShowDef *def);
+
+#define FL_ENTITY_STATE_BYTES 255
+
+/// The state blob of an entity of ours (health, weapon, team): the newest reaches everybody who
+/// sees the entity, late joiners too. Errors: FL_STALE_ID; FL_BAD_VALUE (not ours, too long).
+FL_API FL_NODISCARD FlResult fl_entity_state_set(FlSession *session, FlEntityId id,
+                                                 const void *bytes, int32_t count);
+
+/// The newest state blob known here: in place, valid until the next call on the session.
+/// Errors: FL_STALE_ID.
+FL_API FL_NODISCARD FlResult fl_entity_state(const FlSession *session, FlEntityId id,
+                                             const uint8_t **bytes, int32_t *count);
+
+/// Gives an entity of ours to a peer. It is ours no more at once; the new owner is notified, goes
+/// on from what it knows of it, and nobody sees it stop or double. If the peer leaves before it has
+/// it, it comes back to us (FL_NOTICE_ENTITY_OURS).
+/// Errors: FL_STALE_ID (entity or peer), FL_BAD_VALUE (not ours, or to ourselves), FL_WOULD_BLOCK
+/// (try again next tick).
+FL_API FL_NODISCARD FlResult fl_entity_give(FlSession *session, FlEntityId id, FlPeerId to,
+                                            FlTime now);
+
+/// Whether a peer may see an entity of ours that is `listed`. Errors: as fl_entity_give.
+FL_API FL_NODISCARD FlResult fl_entity_scope(FlSession *session, FlEntityId id, FlPeerId peer,
+                                             bool sees, FlTime now);
 
 /// The entities known here, ours included: pass {0} for the first, the last answer for the next.
 /// {0} after the last.
 FL_API FlEntityId fl_entity_next(const FlSession *session, FlEntityId after);
 
+typedef struct FlEntityStatus {
+    uint32_t number; ///< By which all peers know it.
+    FlPeerId owner;  ///< {0}: not known yet.
+    bool ours;
+    uint8_t kind;
+    uint16_t epoch; ///< Changes with every owner.
+    uint32_t life;  ///< Changes with every cut.
+    FlTime newest;  ///< Session time of its newest update here; FL_FOREVER before the first.
+} FlEntityStatus;
+
+/// Errors: FL_STALE_ID.
+FL_API FL_NODISCARD FlResult fl_entity_status(const FlSession *session, FlEntityId id,
+                                              FlEntityStatus *status);
+
 FL_API bool fl_entity_is_ours(const FlSession *session, FlEntityId id);
 
-/// The number by which all peers know an entity. 0 and FL_STALE_ID if it is gone.
-FL_API FL_NODISCARD FlResult fl_entity_number(const FlSession *session, FlEntityId id,
-                                              uint32_t *number);
+/// The entity of a number; {0} if there is none.
+FL_API FlEntityId fl_entity_of_number(const FlSession *session, uint32_t number);
 
-// ---------------------------------------------------------------- peers
+// ---------------------------------------------------------------- what others see
 
-/// How many peers there are now: those who joined us, or the host.
-FL_API int32_t fl_session_peer_count(const FlSession *session);
+/// What is known here of one peer's view of an entity: exactly where we distribute it, from the
+/// host's reports (once a second) where that does. Errors: FL_STALE_ID; FL_NOT_FOUND (not known).
+FL_API FL_NODISCARD FlResult fl_entity_view(const FlSession *session, FlEntityId id, FlPeerId peer,
+                                            FlTime now, FlLedgerView *view);
 
-/// Statistics of the i-th peer's link, 0 <= i < fl_session_peer_count.
-FL_API FL_NODISCARD FlResult fl_session_peer_stats(const FlSession *session, int32_t peer,
-                                                   FlTime now, FlLinkStats *stats);
+/// Accumulated error over all receivers of an entity: accuracy and fairness.
+typedef struct FlEntityReport {
+    int32_t receiver_count;
+    double mean; ///< Distance times seconds.
+    double sd;   ///< Population standard deviation: how unequal it is.
+} FlEntityReport;
 
-/// A reliable message to the i-th peer. Errors: as fl_link_send; FL_NOT_FOUND (no such peer).
-FL_API FL_NODISCARD FlResult fl_session_send(FlSession *session, int32_t peer, FlDelivery delivery,
-                                             const void *bytes, int32_t count);
+/// Errors: FL_STALE_ID; FL_NOT_FOUND (no receivers known).
+FL_API FL_NODISCARD FlResult fl_entity_report(const FlSession *session, FlEntityId id, FlTime now,
+                                              FlEntityReport *report);
 
-/// The next message from any peer. Errors: FL_NOT_FOUND, FL_FULL (buffer too small; *count says how
-/// much it takes).
-FL_API FL_NODISCARD FlResult fl_session_take(FlSession *session, void *buffer, int32_t capacity,
-                                             int32_t *count, int32_t *peer);
+/// Where a peer saw an entity at a session time, as far as it is remembered, if we distribute it to
+/// that peer. Errors: FL_STALE_ID; FL_NOT_FOUND.
+FL_API FL_NODISCARD FlResult fl_entity_seen(const FlSession *session, FlEntityId id, FlPeerId peer,
+                                            FlTime time, FlPose *pose);
+
+// ---------------------------------------------------------------- events
+
+/// The longest event, ordered; unordered and quickest ones are up to FL_EVENT_SHORT_BYTES.
+#define FL_EVENT_BYTES 1024
+#define FL_EVENT_SHORT_BYTES 192
+
+/// A reliable typed message. From one source, ordered ones arrive in order.
+typedef struct FlEvent {
+    FlPeerId from; ///< Set on arrival.
+    uint16_t type; ///< The game's own.
+    FlDelivery delivery;
+    const uint8_t *bytes; ///< On arrival: in the session, valid until the next call on it.
+    int32_t count;        ///< 0 is fine.
+} FlEvent;
+
+/// To one peer; {0}: to all others.
+/// Errors: FL_STALE_ID; FL_BAD_VALUE (too long); FL_WOULD_BLOCK (a queue is full: try again next
+/// tick; nobody got it).
+FL_API FL_NODISCARD FlResult fl_event_send(FlSession *session, FlPeerId to, const FlEvent *event);
+
+/// To some, at most 64 of them.
+FL_API FL_NODISCARD FlResult fl_event_send_some(FlSession *session, const FlPeerId *to,
+                                                int32_t to_count, const FlEvent *event);
+
+/// The next event that arrived. Take all every tick. Errors: FL_NOT_FOUND.
+FL_API FL_NODISCARD FlResult fl_event_take(FlSession *session, FlEvent *event);
+
+// ---------------------------------------------------------------- inputs
+
+/// Our input for a tick, `input_bytes` of it: sent with every packet until it has arrived. Ticks go
+/// up one by one from the first given. Errors: FL_OUT_OF_ORDER (not the next tick); FL_WOULD_BLOCK
+/// (`input_ticks` are under way: somebody does not keep up, or we are not in yet); FL_BAD_VALUE
+/// (no inputs in this session).
+FL_API FL_NODISCARD FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes);
+
+/// A peer's (or our own) input for a tick, in place. Errors: FL_STALE_ID; FL_NOT_FOUND (not here
+/// yet, or forgotten).
+FL_API FL_NODISCARD FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick,
+                                          const uint8_t **bytes);
+
+/// The newest tick up to which all of a peer's inputs are here; -1: none.
+FL_API int64_t fl_input_newest(const FlSession *session, FlPeerId peer);
 
 // ---------------------------------------------------------------- counters
 
@@ -177,14 +395,26 @@ FL_API FL_NODISCARD FlResult fl_session_take(FlSession *session, void *buffer, i
     X(UPDATES_TAKEN, "updates_taken", "updates received and shown")                                \
     X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
+    X(UPDATES_RELAYED, "updates_relayed", "others' updates put into packets, once per receiver")   \
+    X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \
+    X(STATES_TAKEN, "states_taken", "state blobs received and kept")                               \
+    X(INPUTS_TAKEN, "inputs_taken", "inputs received for the first time")                          \
+    X(EVENTS_SENT, "events_sent", "own events sent")                                               \
+    X(EVENTS_TAKEN, "events_taken", "events received")                                             \
+    X(EVENTS_RELAYED, "events_relayed", "events passed on, once per receiver")                     \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
-    X(MALFORMED, "malformed", "payloads dropped: no sender writes that")                           \
+    X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
+    X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \
     X(FOREIGN, "foreign", "updates dropped: the entity is not the sender's")                       \
+    X(OLD_EPOCH, "old_epoch", "updates and states dropped: of an owner before this one")           \
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
+    X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
+    X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
+    X(STALLED, "stalled", "peers sent away: they did not take their messages")                     \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \
-    X(OUT_OF_MEMORY, "out_of_memory", "join requests not answered: no memory for a link")
+    X(OUT_OF_MEMORY, "out_of_memory", "peers not let in: no memory for a link")
 
 typedef enum FlSessionCount {
 #define FL_SESSION_COUNT_ROW(name, word, meaning) FL_SESSION_##name,
@@ -195,5 +425,8 @@ typedef enum FlSessionCount {
 
 FL_API uint64_t fl_session_count(const FlSession *session, FlSessionCount which);
 FL_API const char *fl_session_count_name(FlSessionCount which);
+
+/// Datagrams that the seal dropped, by its reasons. 0 in a session that is not sealed.
+FL_API uint64_t fl_session_seal_drops(const FlSession *session, FlSealDrop drop);
 
 #endif

@@ -1,8 +1,11 @@
-// Getting in, without proof of who is asking: until connections are sealed.
+// Getting in where anybody may, and saying goodbye there. Sealed sessions have room `seal` for
+// this.
 //
-// A client asks (JOIN) until the host answers; the host answers each JOIN once (WELCOME or REFUSE),
-// and never with more bytes than it was asked with, so it cannot be used to flood others. These
-// datagrams start with a conversation number of zero, which no link has.
+// A client asks (JOIN) until the host answers; the host answers each JOIN once (ACCEPT or REFUSE),
+// and never with more bytes than it was asked with; and it says nothing more until the client has
+// spoken over the link, so it cannot be used to flood others. These
+// datagrams start with a conversation number of zero, which no link has. The rest is said over the
+// link, which starts with ACCEPT.
 
 // JOIN: let me in.                                               spec/WIRE.md section 7.1
 //
@@ -11,20 +14,16 @@
 //   8     kind          -         1
 //   64    protocol      -         the world's protocol id
 //   64    nonce         -         chosen by the client; the same in all its requests
-//   168   zero          -         no answer is longer than what asked for it
 
-// WELCOME: you are in.                                           spec/WIRE.md section 7.2
+// ACCEPT: you may talk to me.                                    spec/WIRE.md section 7.2
 //
 //   bits  field         unit      valid
 //   16    zero          -         no conversation yet
 //   8     kind          -         2
 //   64    nonce         -         the client's
 //   16    conversation  -         1..65535, of the link that starts here
-//   32    first         -         the first entity number that is the client's to give
-//   32    count         -         how many; at least 1; within the world's capacity
-//   64    offset        ns        session time minus the host's link clock; below 2^62
 
-// REFUSE: you are not.                                           spec/WIRE.md section 7.3
+// REFUSE: you may not.                                           spec/WIRE.md section 7.3
 //
 //   bits  field         unit      valid
 //   16    zero          -         no conversation yet
@@ -32,20 +31,23 @@
 //   64    nonce         -         the client's
 //   8     reason        -         1 full, 2 another protocol
 
+// BYE: I am leaving, or you are.                                 spec/WIRE.md section 7.3
+//
+//   bits  field         unit      valid
+//   16    zero          -         no conversation any more
+//   8     kind          -         4
+//   64    nonce         -         the client's; 0 between introduced peers
+//   16    conversation  -         that of the link that ends
 #include "private.h"
 
 #include <string.h>
 
-enum { KIND_JOIN = 1, KIND_WELCOME = 2, KIND_REFUSE = 3 };
+enum { KIND_JOIN = 1, KIND_ACCEPT = 2, KIND_REFUSE = 3, KIND_BYE = 4 };
 enum { REASON_FULL = 1, REASON_PROTOCOL = 2 };
 
-#define JOIN_BYTES 40
-#define PADDING_BYTES 21
-#define OFFSET_END (UINT64_C(1) << 62) // 146 years, and as many to go
-
-static void write_head(FlWriter *w, uint8_t *bytes, int32_t capacity, uint64_t kind)
+static void write_head(FlWriter *w, FlSession *session, uint64_t kind)
 {
-    fl_writer_init(w, bytes, capacity);
+    fl_writer_init(w, session->packet, sizeof session->packet);
     fl_writer_put(w, 0, 16);
     fl_writer_put(w, kind, 8);
 }
@@ -58,31 +60,38 @@ static void give(const FlWriter *w, FlAddress to, FlOutgoing *out)
     out->count = fl_writer_size(w);
 }
 
-// ---------------------------------------------------------------- the host
-
-static Peer *peer_by_address(FlSession *session, FlAddress address)
+static bool is_whole(const FlReader *r)
 {
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (session->peers[i].used && fl_address_equal(session->peers[i].address, address)) {
-            return &session->peers[i];
-        }
-    }
-    return NULL;
+    return !r->failed && r->bit_count == r->size_bits;
 }
 
-static Peer *peer_free(FlSession *session)
-{
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (!session->peers[i].used) {
-            return &session->peers[i];
-        }
-    }
-    return NULL;
-}
-
-static uint16_t fresh_conversation(FlSession *session)
+uint16_t fl__fresh_conversation(FlSession *session)
 {
     return (uint16_t)(1 + fl_random_below(&session->random, 65535));
+}
+
+// ---------------------------------------------------------------- the host
+
+bool fl__admit(FlSession *session, int32_t index, FlAddress address, uint64_t client_id, FlTime now)
+{
+    int32_t number = FL__NONE; // the first that nobody has
+    for (int32_t i = 0; i < session->seat_count && number == FL__NONE; i++) {
+        number = session->members[i].present ? FL__NONE : i;
+    }
+    if (number == FL__NONE || !fl__line_open(session, index, number, address, now)) {
+        return false;
+    }
+    Line *line = &session->lines[index];
+    line->welcome_owed = true;
+    line->welcome_next = now;
+    Mapping own = {INT64_MIN, line->offset, 0}; // the WELCOME says it
+    fl__mapping_heard(&line->own_map, &own);
+    line->own_map.told = 1;
+    fl__news_all(session, index);
+    fl__member_enter(session, number, session->members[number].incarnation + 1, client_id);
+    fl__line_watch(session, index, fl_session_time(session, now));
+    fl__mesh_introduce(session, number);
+    return true;
 }
 
 static void refuse(FlSession *session, FlAddress to, uint64_t nonce, uint8_t reason)
@@ -94,39 +103,36 @@ static void refuse(FlSession *session, FlAddress to, uint64_t nonce, uint8_t rea
 
 static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now)
 {
-    Peer *peer = peer_by_address(session, from);
-    if (peer != NULL && peer->nonce == nonce) {
-        peer->welcome_due = true; // our WELCOME was lost, and what we said after it not understood
-        fl__peer_owe_all(session, peer, now);
+    int32_t index = fl__line_at(session, from);
+    if (index != FL__NONE && session->lines[index].nonce == nonce) {
+        session->lines[index].accept_due = true; // our ACCEPT was lost
+        session->accepts = true;
+        session->lines[index].welcome_next = now;
+        fl__line_wake(session, index);
         return;
     }
-    if (peer != NULL) { // the same player, started anew
-        fl__peer_drop(session, (int32_t)(peer - session->peers));
+    if (index != FL__NONE) { // the same player, started anew
+        fl__line_lost(session, index, FL_LEFT_GOODBYE, now);
     }
-    peer = peer_free(session);
-    if (peer == NULL) {
+    index = fl__line_free(session);
+    if (index == FL__NONE) {
         refuse(session, from, nonce, REASON_FULL);
         return;
     }
-    peer->address = from;
-    peer->nonce = nonce;
-    peer->conversation = fresh_conversation(session);
-    if (!fl__peer_open(session, peer, now)) {
-        session->count[FL_SESSION_OUT_OF_MEMORY]++;
-        return;
+    session->lines[index].conversation = fl__fresh_conversation(session);
+    if (fl__admit(session, index, from, 0, now)) {
+        session->lines[index].nonce = nonce;
+        session->lines[index].accept_due = true;
+        session->accepts = true;
+        session->lines[index].unproven = true;
     }
-    peer->welcome_due = true;
 }
 
 static bool read_join(FlSession *session, FlReader *r, FlAddress from, FlTime now)
 {
     uint64_t protocol = fl_reader_take(r, 64);
     uint64_t nonce = fl_reader_take(r, 64);
-    uint64_t padding = 0;
-    for (int32_t bytes = 0; bytes < PADDING_BYTES; bytes++) {
-        padding |= fl_reader_take(r, 8);
-    }
-    if (r->failed || padding != 0 || r->bit_count != r->size_bits) {
+    if (!is_whole(r)) {
         return false;
     }
     if (protocol != session->world.protocol_id) {
@@ -137,33 +143,23 @@ static bool read_join(FlSession *session, FlReader *r, FlAddress from, FlTime no
     return true;
 }
 
-static void write_welcome(FlSession *session, Peer *peer, FlTime now, FlOutgoing *out)
+static bool host_next(FlSession *session, FlOutgoing *out)
 {
-    FlTime session_now = fl_session_time(session, now);
-    FlTime offset = session_now - fl_link_clock(peer->link, now);
     FlWriter w;
-    write_head(&w, session->packet, sizeof session->packet, KIND_WELCOME);
-    fl_writer_put(&w, peer->nonce, 64);
-    fl_writer_put(&w, peer->conversation, 16);
-    fl_writer_put(&w, peer->first_entity, 32);
-    fl_writer_put(&w, peer->entity_count, 32);
-    fl_writer_put(&w, (uint64_t)offset, 64);
-    give(&w, peer->address, out);
-}
-
-static bool host_next(FlSession *session, FlTime now, FlOutgoing *out)
-{
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        Peer *peer = &session->peers[i];
-        if (peer->used && peer->welcome_due) {
-            peer->welcome_due = false;
-            write_welcome(session, peer, now, out);
+    for (int32_t i = 0; session->accepts && i < session->line_count; i++) {
+        Line *line = &session->lines[i];
+        if (line->used && line->accept_due) {
+            line->accept_due = false;
+            write_head(&w, session, KIND_ACCEPT);
+            fl_writer_put(&w, line->nonce, 64);
+            fl_writer_put(&w, line->conversation, 16);
+            give(&w, line->address, out);
             return true;
         }
     }
+    session->accepts = false;
     if (session->refusal.due) {
-        FlWriter w;
-        write_head(&w, session->packet, sizeof session->packet, KIND_REFUSE);
+        write_head(&w, session, KIND_REFUSE);
         fl_writer_put(&w, session->refusal.nonce, 64);
         fl_writer_put(&w, session->refusal.reason, 8);
         give(&w, session->refusal.to, out);
@@ -175,37 +171,52 @@ static bool host_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 // ---------------------------------------------------------------- the client
 
-static bool read_welcome(FlSession *session, FlReader *r, FlTime now)
+static bool read_accept(FlSession *session, FlReader *r, FlTime now)
 {
     uint64_t nonce = fl_reader_take(r, 64);
     uint64_t conversation = fl_reader_take(r, 16);
-    uint64_t first = fl_reader_take(r, 32);
-    uint64_t count = fl_reader_take(r, 32);
-    uint64_t offset = fl_reader_take(r, 64);
-    uint64_t capacity = (uint64_t)session->world.def.entity_capacity;
-    bool good = !r->failed && r->bit_count == r->size_bits && nonce == session->nonce &&
-                conversation != 0 && count >= 1 && first < capacity && count <= capacity - first &&
-                offset < OFFSET_END;
-    if (!good) {
+    if (!is_whole(r) || nonce != session->nonce || conversation == 0) {
         return false;
     }
-    if (session->state != FL_SESSION_JOINING) {
+    Line *host = &session->lines[0];
+    if (session->state != FL_SESSION_JOINING || host->used) {
         return true; // said twice
     }
-    Peer *host = &session->peers[0];
-    host->address = session->def.host;
     host->conversation = (uint16_t)conversation;
-    if (!fl__peer_open(session, host, now)) {
-        session->count[FL_SESSION_OUT_OF_MEMORY]++;
-        return true;
-    }
+    host->nonce = nonce;
     session->epoch = now;
     session->told_at = 0;
-    session->own_first = (uint32_t)first;
-    session->own_count = (uint32_t)count;
-    session->state = FL_SESSION_RUNNING;
-    fl_session_clock_follow(&session->clock, (FlTime)offset);
+    (void)fl__line_open(session, 0, 0, session->def.host, now);
     return true;
+}
+
+void fl__welcome_take(FlSession *session, int32_t index, const Welcome *w)
+{
+    if (w->members > session->member_count) {
+        fl__session_end(session, "The host lets in more players than we have room for: raise "
+                                 "peer_capacity to the host's.");
+        return;
+    }
+    Line *line = &session->lines[index];
+    session->members[line->member].line = FL__NONE;
+    line->member = w->host;
+    session->members[w->host].line = index;
+    session->self = w->self;
+    session->host = w->host;
+    session->topology = w->topology;
+    session->share = w->share;
+    session->seat_count = w->members; // ours to give, should we host one day: no more
+    session->state = FL_SESSION_RUNNING;
+    fl_session_clock_follow(&session->clock, w->offset);
+}
+
+void fl__welcome_again(FlSession *session, int32_t index, const Welcome *w)
+{
+    Line *line = &session->lines[index];
+    if (w->host == session->host && line->member == session->host && w->self == session->self) {
+        line->offset = w->offset;
+        fl_session_clock_follow(&session->clock, w->offset);
+    }
 }
 
 static bool read_refusal(FlSession *session, FlReader *r)
@@ -213,7 +224,7 @@ static bool read_refusal(FlSession *session, FlReader *r)
     uint64_t nonce = fl_reader_take(r, 64);
     uint64_t reason = fl_reader_take(r, 8);
     bool known = reason == REASON_FULL || reason == REASON_PROTOCOL;
-    if (r->failed || r->bit_count != r->size_bits || nonce != session->nonce || !known) {
+    if (!is_whole(r) || nonce != session->nonce || !known) {
         return false;
     }
     if (session->state == FL_SESSION_JOINING) {
@@ -233,7 +244,7 @@ static bool read_refusal(FlSession *session, FlReader *r)
     "- the address is private, or changed since you got it;\n"                                     \
     "- the host is so far away or the line so bad that all requests were lost.\n"
 
-static void explain_silence(FlSession *session)
+void fl__join_explain_silence(FlSession *session)
 {
     const char *why =
         POSSIBLE_CAUSES "Something did come in meanwhile, but not from a host of ours.";
@@ -253,26 +264,63 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
         return false;
     }
     if (now >= session->join_until) {
-        explain_silence(session);
+        fl__join_explain_silence(session);
         return false;
     }
-    if (now < session->join_next) {
+    if (now < session->join_next || session->lines[0].used || session->sealed != NULL) {
         return false;
     }
     session->join_next = now + session->def.join_every_ns;
     session->count[FL_SESSION_JOINS_SENT]++;
     FlWriter w;
-    write_head(&w, session->packet, JOIN_BYTES, KIND_JOIN);
+    write_head(&w, session, KIND_JOIN);
     fl_writer_put(&w, session->world.protocol_id, 64);
     fl_writer_put(&w, session->nonce, 64);
-    for (int32_t bytes = 0; bytes < PADDING_BYTES; bytes++) {
-        fl_writer_put(&w, 0, 8);
-    }
     give(&w, session->def.host, out);
     return true;
 }
 
-// ---------------------------------------------------------------- both
+// ---------------------------------------------------------------- goodbyes
+
+void fl__join_goodbye(FlSession *session, const Line *line)
+{
+    if (session->sealed == NULL && session->goodbye_count < session->line_count) {
+        Goodbye goodbye = {line->address, line->conversation, line->nonce};
+        session->goodbyes[session->goodbye_count++] = goodbye;
+    }
+}
+
+static bool goodbye_next(FlSession *session, FlOutgoing *out)
+{
+    if (session->goodbye_count == 0) {
+        return false;
+    }
+    const Goodbye *goodbye = &session->goodbyes[--session->goodbye_count];
+    FlWriter w;
+    write_head(&w, session, KIND_BYE);
+    fl_writer_put(&w, goodbye->nonce, 64);
+    fl_writer_put(&w, goodbye->conversation, 16);
+    give(&w, goodbye->to, out);
+    return true;
+}
+
+static bool read_bye(FlSession *session, FlReader *r, FlAddress from, FlTime now)
+{
+    uint64_t nonce = fl_reader_take(r, 64);
+    uint64_t conversation = fl_reader_take(r, 16);
+    int32_t index = fl__line_at(session, from);
+    if (!is_whole(r) || index == FL__NONE) {
+        return false;
+    }
+    const Line *line = &session->lines[index];
+    if (line->nonce != nonce || line->conversation != conversation) {
+        return false;
+    }
+    fl__line_lost(session, index, FL_LEFT_GOODBYE, now);
+    return true;
+}
+
+// ---------------------------------------------------------------- all
 
 bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                       FlTime arrival)
@@ -283,13 +331,15 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
         return false;
     }
     uint64_t kind = fl_reader_take(&r, 8);
-    bool host = session->def.role == FL_ROLE_HOST;
+    bool host = fl__is_host(session);
     bool from_host = !host && fl_address_equal(from, session->def.host);
     bool taken = false;
-    if (host && kind == KIND_JOIN) {
-        taken = read_join(session, &r, from, arrival);
-    } else if (from_host && kind == KIND_WELCOME) {
-        taken = read_welcome(session, &r, arrival);
+    if (kind == KIND_BYE) {
+        taken = read_bye(session, &r, from, arrival);
+    } else if (host && kind == KIND_JOIN) {
+        taken = session->state == FL_SESSION_RUNNING && read_join(session, &r, from, arrival);
+    } else if (from_host && kind == KIND_ACCEPT) {
+        taken = read_accept(session, &r, arrival);
     } else if (from_host && kind == KIND_REFUSE) {
         taken = read_refusal(session, &r);
     }
@@ -299,18 +349,21 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
 
 bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    return session->def.role == FL_ROLE_HOST ? host_next(session, now, out)
-                                             : client_next(session, now, out);
+    if (goodbye_next(session, out)) {
+        return true;
+    }
+    return fl__is_host(session) ? host_next(session, out) : client_next(session, now, out);
 }
 
 FlTime fl__join_deadline(const FlSession *session, FlTime now)
 {
+    if (session->goodbye_count > 0 || session->refusal.due) {
+        return now;
+    }
     if (session->state == FL_SESSION_JOINING) {
-        return session->join_next < session->join_until ? session->join_next : session->join_until;
+        bool asks = !session->lines[0].used && session->sealed == NULL;
+        bool first = asks && session->join_next < session->join_until;
+        return first ? session->join_next : session->join_until;
     }
-    bool answer = session->refusal.due;
-    for (int32_t i = 0; i < session->def.peer_capacity && !answer; i++) {
-        answer = session->peers[i].used && session->peers[i].welcome_due;
-    }
-    return answer ? now : FL_FOREVER;
+    return session->accepts ? now : FL_FOREVER;
 }

@@ -1,41 +1,169 @@
-// Private to room `session`.
+// Private to room `session`: what it keeps, and who does what.
 //
-//   join.c      getting in: JOIN, WELCOME, REFUSE
-//   entity.c    the table of entities; triggers in, poses out
-//   payload.c   updates in and out of packets
-//   session.c   peers, time, and the loop over them
+//   session.c   making and ending one, datagrams in and out, counters
+//   time.c      session time; and when, in it, something arrived at the other end
+//   member.c    who is in the session
+//   line.c      direct connections: a link, and what is owed over it
+//   join.c      getting in where anybody may (JOIN, ACCEPT, REFUSE, BYE)
+//   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
+//   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
+//   manifest.c  what each packet carried, until its fate is known
+//   payload.c   sections of packets: reading and writing
+//   entity.c    the table of entities; the owner's side
+//   remote.c    others' entities: updates and states in, poses out, relaying
+//   news.c      announcements of members and entities
+//   event.c     events: sending, passing on, taking
+//   input.c     inputs
+//   view.c      what others see
+//
+// A *member* is anybody in the session, by number; a *line* is a direct connection to one of them.
+// A client of a star has one line and many fellow members; a host has a line to each.
 #ifndef FAIRLEAD_SESSION_PRIVATE_H
 #define FAIRLEAD_SESSION_PRIVATE_H
 
 #include "fairlead/session.h"
 
-#define FL__PEER_NONE (-1)
+#define FL__NONE (-1)
+#define MESSAGE_ROOM (FL_EVENT_BYTES + 256) // any reliable message
 
-typedef struct Peer {
+// ---------------------------------------------------------------- members and lines
+
+typedef struct Member {
+    bool present;
+    FlLeft left;          // how, when not present
+    uint32_t incarnation; // counts those who had the number, from 1
+    uint64_t client_id;
+    int32_t line; // or FL__NONE
+} Member;
+
+/// From `from` (the receiver's link clock) on, session time there is the link clock plus `offset`.
+typedef struct Mapping {
+    FlTime from;
+    FlTime offset;
+    uint32_t serial;
+} Mapping;
+
+#define MAPPINGS 4
+
+/// What one end tells the other about when things arrived, in session time. A receiver places by
+/// this, not by its smoothly bent clock, so that the distributor knows to the bit what it placed.
+typedef struct Mappings {
+    Mapping entry[MAPPINGS]; // by serial
+    uint32_t count;          // serials so far
+    uint32_t told;           // serials below this are known to be known
+} Mappings;
+
+/// What became of what: one thing that a packet carried.
+typedef enum ItemKind { ITEM_MOTION, ITEM_STATE, ITEM_INPUT, ITEM_WELCOME, ITEM_MAPPING } ItemKind;
+
+typedef struct Item {
+    uint8_t kind;
+    uint16_t index; // entity slot, or member
+    uint32_t value; // serial, version, or low bits of a tick
+} Item;
+
+/// A packet under way.
+typedef struct Packet {
+    uint32_t first; // item serial
+    uint16_t count;
+    bool waits; // its fate is not known
+} Packet;
+
+/// Which items which packet carried: two rings. Packets are by tag, items by serial.
+typedef struct Manifest {
+    Packet *packets;
+    Item *items;
+    int32_t packet_capacity, item_capacity; // powers of two
+    uint64_t packet_first, packet_next;     // tags
+    uint64_t suspected;                     // those before this that still wait are taken for lost
+    uint32_t item_first, item_next;
+} Manifest;
+
+/// What a host tells a newcomer first.
+typedef struct Welcome {
+    FlTime offset;
+    int32_t self, members, host;
+    FlTopology topology;
+    uint32_t share;
+} Welcome;
+
+/// An event that somebody's full queue holds up.
+typedef struct Held {
+    uint8_t *bytes; // MESSAGE_ROOM
+    int32_t count;  // 0: none
+    int32_t to;     // members from this number on have not got it
+} Held;
+
+typedef struct Line {
     bool used;
+    bool heard;  // something came over it: the other end is there
+    bool direct; // to an introduced peer, not between host and client
+    int32_t member;
     FlAddress address;
-    uint64_t nonce; // the client's, by which a repeated JOIN is known
-    uint16_t conversation;
     FlLink *link;
-    uint32_t first_entity; // the numbers that are this peer's to give
-    uint32_t entity_count;
-    int32_t entity_next; // where the next packet goes on looking for due updates
-    bool welcome_due;    // host: say WELCOME (again)
-} Peer;
+    Manifest manifest;
+    uint64_t nonce;        // not sealed: the client's, by which a repeated JOIN is known,
+    uint16_t conversation; // and the link's number
+    bool accept_due;       // host: say ACCEPT (again)
+    bool unproven;         // host, not sealed: nothing has come over it, so nothing goes out
+    FlSealPeer seal_peer;  // sealed, at the host
+    FlSealPair *pair;      // sealed, introduced
+    bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
+    FlTime welcome_next;   // and there is one at least this often
+    Welcome
+        early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
+    FlTime offset;      // session time minus the link clock of the end that leads
+    Mappings own_map;   // how arrivals here are placed, for the other end to know
+    Mappings heard_map; // how the other end places them
+    int32_t turn;       // the entity slot at which the next packet goes on
+    int32_t state_turn;
+    FlTime gather_until;  // updates are waiting for others until then; FL_FOREVER: none is waiting
+    FlTime report_next;   // host: when the owner's figures go out again,
+    int32_t report_turn;  // and the entity slot to go on with
+    FlTime doubt_next;    // when the ledger is told again how far the other end's clock is known
+    FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
+    bool full;            // an event for it waits for room in that queue
+    Held held;            // an event from here that waits to be passed on
+} Line;
+
+// ---------------------------------------------------------------- entities
+
+/// What the host told of one receiver's view, or of all of them.
+typedef struct Reported {
+    FlEntityReport all;
+    bool known;
+} Reported;
 
 typedef struct Entity {
     uint32_t generation; // odd while live
     uint32_t number;
-    int32_t owner; // peer index, or FL__PEER_NONE: ours
+    uint16_t epoch;
+    uint16_t born;  // the epoch it was made in
+    int32_t owner;  // member number; FL__NONE: not known yet
+    bool ours;      // we hand in its truth
+    bool giving;    // it was ours; the host has not said yet whose it is
+    int32_t giver;  // host: who gave it away, until its owner is known to have it; FL__NONE else
+    bool announced; // its definition is known (others'), so that it can be passed on
     FlEntityDef def;
     uint32_t life;
+    // the newest update, as it travels
+    uint8_t packed[FL_UPDATE_BYTES_MAX];
+    int32_t packed_bytes; // 0: none yet
+    FlTime packed_time;
+    uint32_t packed_life;
+    // state
+    uint8_t state[FL_ENTITY_STATE_BYTES];
+    int32_t state_bytes;
+    uint16_t state_version; // 0: none yet
     // ours
     FlExporter exporter;
-    uint8_t packed[FL_UPDATE_BYTES_MAX]; // the newest update, as it travels
-    int32_t packed_bytes;                // 0: none yet
+    FlTime not_before; // states up to here were told by an owner before us
     // others'
     FlShow show;
+    Reported reported;
 } Entity;
+
+// ---------------------------------------------------------------- the session
 
 /// An answer to somebody who is not let in.
 typedef struct Refusal {
@@ -45,45 +173,205 @@ typedef struct Refusal {
     uint8_t reason;
 } Refusal;
 
+/// Goodbyes without a seal: sent once to every line when it is left.
+typedef struct Goodbye {
+    FlAddress to;
+    uint16_t conversation;
+    uint64_t nonce;
+} Goodbye;
+
+/// Events that arrived and wait to be taken: bytes in a ring, each with its length before it.
+typedef struct EventRing {
+    uint8_t *bytes;
+    int32_t capacity;
+    int64_t head, tail; // bytes ever put in, and taken
+} EventRing;
+
+typedef struct NoticeRing {
+    FlNotice *notices;
+    int32_t capacity;
+    int64_t first, next;
+} NoticeRing;
+
+/// One member's inputs.
+typedef struct Inputs {
+    int64_t oldest, newest; // what is here; newest -1: nothing yet
+    uint8_t of;             // low bits of the incarnation whose these are
+} Inputs;
+
+/// How far one member's inputs have got over one line.
+typedef struct InputWay {
+    int64_t acked; // ticks up to here have arrived,
+    int64_t sent;  // up to here are under way; what was lost is not
+} InputWay;
+
+typedef struct Sealed Sealed; // sealed.c's own
+
 struct FlSession {
     FlSessionDef def;
     FlWorld world;
     FlRandom random;
     FlSessionState state;
+    const char *trouble; // lives for ever; NULL while there is none
+
     FlSessionClock clock;
     FlTime epoch;   // what `clock` counts from: 0 at the host, a client's joining
     FlTime told_at; // the last `now` that `clock` was told, less the epoch
-    Peer *peers;
-    int32_t peer_next; // where fl_session_next goes on
+
+    FlTopology topology;
+    int32_t self;  // our number; FL__NONE until we are told
+    int32_t host;  // the host's
+    bool complete; // everything that was there when we joined is known here
+
+    Member *members; // peer_capacity + 1
+    int32_t member_count;
+    int32_t seat_count; // members of the session, as its first host says; at most member_count
+    Line *lines;
+    FlTime *wake; // per line: when it wants to be looked at
+    int32_t line_count;
+    int32_t line_next;   // where fl_session_next goes on
+    int32_t *by_address; // open addressing; line index or FL__NONE
+    int32_t by_address_size;
+
     Entity *entities;
-    bool *due;          // [entity * peer_capacity + peer]: the newest update is owed to that peer
-    int32_t *by_number; // entity slot of a wire number, -1: none; world's entity capacity long
-    uint32_t own_first, own_count; // entity numbers that are ours to give
+    int32_t *by_number;     // entity slot of a wire number, FL__NONE: none
+    uint16_t *number_epoch; // the newest epoch heard of, per number,
+    bool *number_known;     // if any was
+    uint32_t share;         // numbers per member
     uint32_t own_next;
+    FlLedger *ledger; // receivers are lines
+    bool exported;    // since lines were last looked at for due updates
+    int32_t entity_words, number_words, member_words;
+    uint64_t *state_due;   // [line][entity_words]
+    uint64_t *entity_news; // [line][number_words]
+    uint64_t *member_news; // [line][member_words]
+    uint64_t *scope;       // [entity slot][member_words]: who sees it, of listed ones
+    uint64_t *direct;      // host: [member][member_words]: who reaches whom without us,
+    uint64_t *unmet;       // and who is to be introduced to whom,
+    bool has_unmet;        // if anybody is
+    bool has_pairs;        // sealed: there are or were introduced peers
+
+    Inputs *inputs;       // per member
+    uint8_t *input_bytes; // [member][tick % input_ticks][input_bytes]
+    InputWay *input_way;  // [line][member]
+
+    EventRing events;
+    bool stuck; // messages may wait in links for room that there is now
+    Held held;  // our own event, at a host
+    int32_t held_count;
+    NoticeRing notices;
+    float *reported; // [entity slot][member]: accumulated error, by the host's reports
+
     FlTime join_next, join_until;
-    uint32_t heard_count; // datagrams of any kind
+    uint32_t heard_count; // datagrams of any kind,
+    FlTime heard_at;      // and when the last came, on the caller's clock
     uint64_t nonce;
     Refusal refusal;
-    const char *trouble; // lives for ever; NULL while there is none
+    bool accepts;      // host: some line may owe an ACCEPT
+    Goodbye *goodbyes; // one per line
+    int32_t goodbye_count;
+    Sealed *sealed; // NULL: anybody may join
+
     uint64_t count[FL_SESSION_COUNTS];
-    uint8_t packet[FL_LINK_PACKET_BYTES];
+    uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
+    uint8_t opening[FL_SEAL_PACKET_BYTES]; // a sealed datagram being opened
+    uint8_t message[MESSAGE_ROOM];         // a reliable message being written or read
+    uint8_t taken[MESSAGE_ROOM];           // the event last given to the game
 };
 
 // ---------------------------------------------------------------- session.c
 
-/// The clock that fl_session_clock works on here: the caller's at the host, at a client the link's
-/// (also when the link is gone).
-FlTime fl__session_local(const FlSession *session, FlTime now);
+bool fl__is_host(const FlSession *session);
 
 /// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
 
-/// Opens the conversation with a peer. False: no memory.
-bool fl__peer_open(FlSession *session, Peer *peer, FlTime now);
-void fl__peer_drop(FlSession *session, int32_t index);
+void fl__notice(FlSession *session, const FlNotice *notice);
 
-/// Whoever comes late gets everything there is.
-void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now);
+// ---------------------------------------------------------------- time.c
+
+/// Session time runs.
+bool fl__time_known(const FlSession *session);
+void fl__time_update(FlSession *session, FlTime now);
+
+/// When a packet came over a line, in session time.
+typedef struct Moment {
+    FlTime arrived; // as the sender will know it
+    FlTime near;    // what updates' times are unwrapped against
+    FlTime sent;    // by the sender's session time; INT64_MIN: not known
+} Moment;
+
+Moment fl__moment(FlSession *session, Line *line, const FlLinkPacket *packet, FlTime arrival);
+
+/// The same moment, at the sender: a packet sent at `sent` arrived at `arrived_remote` (the peer's
+/// link clock).
+FlTime fl__moment_remote(const FlSession *session, const Line *line, FlTime sent,
+                         FlTime arrived_remote);
+
+/// Session time at which our packet of caller's time `sent` is stamped.
+FlTime fl__stamp_of(const FlSession *session, const Line *line, FlTime sent);
+
+void fl__mapping_heard(Mappings *mappings, const Mapping *mapping);
+
+/// A packet came, whatever it brought: our mapping stays near session time.
+void fl__mapping_keep(FlSession *session, Line *line, const FlLinkPacket *packet, FlTime arrival);
+
+/// Makes the first mapping without a packet, if the time is known.
+void fl__mapping_begin(const FlSession *session, Line *line, FlTime now);
+
+/// An introduced peer is there, and waits for our first mapping until the time is known here.
+static inline bool fl__mapping_wanted(const Line *line)
+{
+    return line->direct && line->heard && line->own_map.count == 0;
+}
+
+// ---------------------------------------------------------------- member.c
+
+FlPeerId fl__peer_id(const FlSession *session, int32_t number);
+
+/// The member's number, or FL__NONE for an id that is stale.
+int32_t fl__member_of(const FlSession *session, FlPeerId peer);
+void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id);
+void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime now);
+
+/// Takes away what belonged to members who are not there any more.
+void fl__member_remove_orphans(FlSession *session);
+
+/// The line that leads to a member: its own, else the host's. FL__NONE: none does.
+int32_t fl__route(const FlSession *session, int32_t number);
+
+// ---------------------------------------------------------------- line.c
+
+int32_t fl__line_at(const FlSession *session, FlAddress address);
+int32_t fl__line_free(const FlSession *session);
+
+/// Opens a line to a member: what it needs to know is owed over it. False: no memory.
+bool fl__line_open(FlSession *session, int32_t line, int32_t member, FlAddress address, FlTime now);
+void fl__line_close(FlSession *session, int32_t line);
+void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
+
+/// First words are owed, and said often until they have arrived: the WELCOME, or between introduced
+/// peers the first MAPPING, without which neither tells the other anything.
+static inline bool fl__line_owes_words(const Line *line)
+{
+    return line->welcome_owed ||
+           (line->direct && line->own_map.count > 0 && line->own_map.told == 0);
+}
+
+/// Whatever has come up with this line, look at it at the next chance.
+static inline void fl__line_wake(FlSession *session, int32_t line)
+{
+    session->wake[line] = INT64_MIN;
+}
+
+/// A packet to this line, if there is anything to say and the budget allows.
+bool fl__line_next(FlSession *session, int32_t line, FlTime now, FlOutgoing *out);
+FlTime fl__line_deadline(FlSession *session, int32_t line, FlTime now);
+
+/// The line died or was left: its member is gone, or (introduced) goes through the host.
+void fl__line_lost(FlSession *session, int32_t line, FlLeft left, FlTime now);
+
+size_t fl__line_bytes(const FlSessionDef *def);
 
 // ---------------------------------------------------------------- join.c
 
@@ -91,38 +379,254 @@ void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now);
 bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                       FlTime arrival);
 
-/// The next datagram of joining: a client's JOIN, a host's WELCOME or REFUSE. False if there is
-/// none.
+/// The next datagram of joining or leaving. False if there is none.
 bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out);
 
 /// When fl__join_next will have something to do.
 FlTime fl__join_deadline(const FlSession *session, FlTime now);
+void fl__join_goodbye(FlSession *session, const Line *line);
+void fl__join_explain_silence(FlSession *session);
+
+/// Client: the host's first words.
+void fl__welcome_take(FlSession *session, int32_t line, const Welcome *welcome);
+
+/// Client: the first words of one who took over.
+void fl__welcome_again(FlSession *session, int32_t line, const Welcome *welcome);
+uint16_t fl__fresh_conversation(FlSession *session);
+
+/// Host: gives the line a number and opens it. False: no memory, or full.
+bool fl__admit(FlSession *session, int32_t line, FlAddress address, uint64_t client_id, FlTime now);
+
+// ---------------------------------------------------------------- sealed.c
+
+/// What a sealed datagram brought.
+typedef struct Opened {
+    int32_t line; // FL__NONE: nothing for a line
+    const uint8_t *bytes;
+    int32_t count;
+    uint64_t sequence;
+} Opened;
+
+FlResult fl__sealed_create(FlSession *session, const FlSessionDef *def, FlTime now);
+void fl__sealed_destroy(FlSession *session);
+Opened fl__sealed_receive(FlSession *session, FlAddress from, uint8_t *bytes, int32_t count,
+                          FlTime arrival);
+bool fl__sealed_next(FlSession *session, FlTime now, FlOutgoing *out);
+FlTime fl__sealed_deadline(const FlSession *session);
+uint64_t fl__sealed_sequence(const FlSession *session, const Line *line);
+
+/// Seals session->packet. False: it cannot go (and is as good as lost).
+bool fl__sealed_seal(FlSession *session, Line *line, FlTime now, uint64_t sequence, int32_t bytes,
+                     FlOutgoing *out);
+void fl__sealed_leave(FlSession *session, Line *line, FlTime now);
+
+/// The seal is ready for packets of this line.
+bool fl__sealed_ready(const FlSession *session, const Line *line);
+
+/// Sealed introductions (mesh.c).
+void fl__sealed_introduce(FlSession *session, int32_t one, int32_t other, FlTime now,
+                          FlMeetMessage *to_one, FlMeetMessage *to_other);
+bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, FlTime now);
+void fl__sealed_part(FlSession *session, Line *line);
+
+// ---------------------------------------------------------------- mesh.c
+
+/// Host: a newcomer is to be introduced to all who are there, and they to it; and doing so.
+void fl__mesh_introduce(FlSession *session, int32_t number);
+void fl__mesh_update(FlSession *session, FlTime now);
+void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
+void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now);
+
+/// An introduced peer knows how we place what arrives: its things come directly from now on.
+void fl__mesh_understood(FlSession *session, int32_t line);
+
+/// Something came from an introduced peer for the first time: it is reached directly from now on.
+void fl__mesh_reached(FlSession *session, int32_t line, FlTime now);
+
+/// The line to an introduced peer is gone: it is reached through the host again, if at all.
+void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+
+/// The host is gone. True: the session goes on without it.
+bool fl__mesh_take_over(FlSession *session, FlTime now);
+
+// ---------------------------------------------------------------- manifest.c
+
+size_t fl__manifest_bytes(const FlSessionDef *def);
+bool fl__manifest_create(FlSession *session, Manifest *manifest);
+void fl__manifest_destroy(const FlSession *session, Manifest *manifest);
+
+/// A packet begins; its tag.
+uint64_t fl__manifest_begin(Manifest *manifest);
+
+/// The packet begun carries this. False: no room, its arrival will not be known.
+bool fl__manifest_add(Manifest *manifest, Item item);
+
+/// Learns what became of packets, and what that means for what they carried.
+void fl__manifest_settle(FlSession *session, int32_t line, FlTime now);
+
+// ---------------------------------------------------------------- payload.c
+
+void fl__payload_read(FlSession *session, int32_t line, const FlLinkPacket *packet, FlTime arrival);
+
+/// Bytes that the next thing waiting would take; 0: nothing waits.
+int32_t fl__payload_needs(FlSession *session, int32_t line, FlTime now);
+
+/// Bytes of what rides in every packet, whatever the budget, but is no reason for one.
+int32_t fl__payload_rides(const Line *line);
+
+/// Writes what waits, as much as fits into `room` bytes; 0: only what reports need to be
+/// understood.
+void fl__payload_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room,
+                       FlTime now);
 
 // ---------------------------------------------------------------- entity.c
 
 Entity *fl__entity_find(const FlSession *session, FlEntityId id);
+FlEntityId fl__entity_id(const FlSession *session, const Entity *entity);
+Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int32_t owner);
 
-/// Live, and ours.
-bool fl__entity_is_ours(const Entity *entity);
+/// Its definition is known, or another: the policy follows it.
+void fl__entity_define(FlSession *session, Entity *entity, const FlEntityDef *def, FlTime time);
 
-/// The slot of a remote entity by its number, made if it is new. NULL: no room.
-Entity *fl__entity_remote(FlSession *session, int32_t peer, uint32_t number);
+/// Takes it away here, and tells whom we tell such things.
 void fl__entity_remove(FlSession *session, Entity *entity);
 
-/// Tells an old motion of ours anew, to everybody: what travels of a time goes back 15 s only.
-/// `now` is session time.
-void fl__entity_refresh(FlSession *session, Entity *entity, FlTime now);
-bool *fl__entity_due(const FlSession *session, const Entity *entity, int32_t peer);
+static inline bool fl__entity_live(const Entity *entity)
+{
+    return (entity->generation & 1u) != 0;
+}
 
-// ---------------------------------------------------------------- payload.c
+static inline int32_t fl__entity_slot(const FlSession *session, const Entity *entity)
+{
+    return (int32_t)(entity - session->entities);
+}
 
-void fl__payload_read(FlSession *session, int32_t peer, const FlLinkPacket *packet, FlTime arrival);
+/// Whether the entity goes over this line, as things are.
+bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t line);
 
-/// Bytes that a payload with the next due update takes; 0: none is due.
-int32_t fl__payload_needs(const FlSession *session, int32_t peer);
+/// Brings the ledger's watches of an entity in line with that; or of all entities over one line.
+void fl__entity_watch(FlSession *session, Entity *entity, FlTime time);
+void fl__line_watch(FlSession *session, int32_t line, FlTime time);
 
-/// Writes as many due updates as fit into `room` bytes.
-void fl__payload_write(FlSession *session, int32_t peer, FlWriter *writer, int32_t room,
-                       FlTime now);
+/// Puts an update into the ledger, to be distributed: ours, or one to be passed on.
+void fl__entity_export(FlSession *session, Entity *entity, const FlMotion *motion, uint32_t life,
+                       FlTime time);
+
+/// Packs a motion of the entity as it travels. Returns its bytes, 0 if it cannot be packed.
+int32_t fl__entity_pack(const FlSession *session, const Entity *entity, const FlMotion *motion,
+                        uint32_t life, uint8_t *bytes);
+void fl__entity_state_news(FlSession *session, const Entity *entity);
+
+/// It is ours from now on.
+void fl__entity_adopt(FlSession *session, Entity *entity);
+
+/// It is ours no more: shown as others' are, going on from what we told.
+void fl__entity_disown(FlSession *session, Entity *entity, FlTime time);
+
+/// It is `to`'s from now on, by the host's word.
+void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time);
+void fl__entity_scope(FlSession *session, Entity *entity, int32_t member, bool sees, FlTime time);
+
+// ---------------------------------------------------------------- remote.c
+
+/// An update came in, `bytes` long at `packed`.
+void fl__update_take(FlSession *session, int32_t line, FlUpdate *update, uint16_t epoch,
+                     const uint8_t *packed, int32_t bytes, const Moment *when);
+
+typedef struct StateMessage {
+    uint32_t number;
+    uint8_t epoch_low;
+    uint16_t version;
+    int32_t count;
+    const uint8_t *bytes;
+} StateMessage;
+
+void fl__state_take(FlSession *session, int32_t line, const StateMessage *message);
+
+// ---------------------------------------------------------------- news.c
+
+void fl__news_member(FlSession *session, int32_t number);
+void fl__news_entity(FlSession *session, uint32_t number, int32_t except_line);
+void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member);
+
+/// Everything that is there, for a line that begins.
+void fl__news_all(FlSession *session, int32_t line);
+
+/// Queues what fits. False: something is left.
+bool fl__news_flush(FlSession *session, int32_t line);
+bool fl__news_waits(const FlSession *session, int32_t line);
+void fl__entity_message(const FlSession *session, const Entity *entity, FlEntityMessage *message);
+
+/// Queues a reliable message for the host. Errors: as fl_link_send.
+FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
+
+/// Reliable messages that came over a line.
+void fl__messages_take(FlSession *session, int32_t line, FlTime now);
+
+// ---------------------------------------------------------------- event.c
+
+/// An event came over `line`, `count` bytes in session->message: it is kept if it is for us, and
+/// passed on if we are the host. False: no sender writes that.
+bool fl__event_heard(FlSession *session, int32_t line, int32_t count, FlTime now);
+
+/// There is room for one more to be taken.
+bool fl__event_room(const FlSession *session);
+
+/// Goes on passing on what somebody's full queue held up.
+void fl__event_resume(FlSession *session, FlTime now);
+
+// ---------------------------------------------------------------- input.c
+
+int32_t fl__input_needs(const FlSession *session, int32_t line);
+/// Returns the bytes it took.
+int32_t fl__input_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room);
+bool fl__input_read(FlSession *session, int32_t line, FlReader *reader, bool take);
+void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
+                    bool delivered);
+void fl__input_line_open(FlSession *session, int32_t line);
+
+/// A member's inputs go over this line again: what it got by another way is not known, so the last
+/// half of what is here is told.
+void fl__input_resume(FlSession *session, int32_t line, int32_t member);
+
+// ---------------------------------------------------------------- view.c
+
+/// REPORT: what the host tells an owner about its entities' receivers. Bytes it would take; 0: not
+/// due.
+int32_t fl__report_needs(FlSession *session, int32_t line, FlTime now);
+void fl__report_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room, FlTime now);
+bool fl__report_read(FlSession *session, int32_t line, FlReader *reader, bool take);
+
+// ---------------------------------------------------------------- bits in words
+
+static inline void fl__bit_set(uint64_t *words, int32_t i)
+{
+    words[i >> 6] |= UINT64_C(1) << (i & 63);
+}
+
+static inline void fl__bit_clear(uint64_t *words, int32_t i)
+{
+    words[i >> 6] &= ~(UINT64_C(1) << (i & 63));
+}
+
+static inline bool fl__bit(const uint64_t *words, int32_t i)
+{
+    return (words[i >> 6] >> (i & 63) & 1u) != 0;
+}
+
+/// The first bit set at or after `from`, or FL__NONE.
+static inline int32_t fl__bit_next(const uint64_t *words, int32_t word_count, int32_t from)
+{
+    for (int32_t w = from >> 6; w < word_count; w++) {
+        uint64_t bits = words[w];
+        if (w == from >> 6) {
+            bits &= ~UINT64_C(0) << (from & 63);
+        }
+        if (bits != 0) {
+            return w * 64 + __builtin_ctzll(bits);
+        }
+    }
+    return FL__NONE;
+}
 
 #endif

@@ -1,39 +1,57 @@
-// Peers, time, and the loop over them.
+// Making and ending a session, datagrams in and out, counters.
 #include "private.h"
 
 #include <string.h>
 
-#define SESSION_COOKIE 0x53455331u
+#define SESSION_COOKIE 0x53455332u
+#define EVENT_RING_BYTES (32 * 1024)
 
-// ---------------------------------------------------------------- making and ending
+// ---------------------------------------------------------------- definition
 
 FlSessionDef fl_session_def_default(void)
 {
     FlSessionDef def = {
         .role = FL_ROLE_CLIENT,
+        .topology = FL_TOPOLOGY_STAR,
         .world = fl_world_def_default(),
         .link = fl_link_def_default(),
         .peer_capacity = 16,
+        .line_capacity = 1,
         .entity_capacity = 64,
+        .item_capacity = 2048,
+        .path_capacity = 64,
+        .input_ticks = 128,
         .time_mode = FL_TIME_GLOBAL,
+        .show = fl_show_def_default(),
         .join_every_ns = FL_MS(250),
         .join_timeout_ns = FL_SEC(5),
         .cookie = SESSION_COOKIE,
     };
     def.link.eager_count = 16; // playing starts when the time is known
+    def.link.keep_alive_ns = FL_MS(2500);
     return def;
+}
+
+static bool is_power_of_two(int32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
 }
 
 static bool def_is_good(const FlSessionDef *def)
 {
     bool role = def->role == FL_ROLE_HOST || def->role == FL_ROLE_CLIENT;
-    int32_t peers = def->role == FL_ROLE_HOST ? def->peer_capacity : 1;
-    // Every peer, the host included, gets the same share of the entity numbers: at least one.
-    return role && peers >= 1 && peers <= 4096 && def->entity_capacity >= 1 &&
-           def->entity_capacity <= def->world.entity_capacity &&
-           peers < def->world.entity_capacity && def->join_every_ns > 0 &&
-           def->join_timeout_ns > 0 && def->time_mode >= FL_TIME_GLOBAL &&
-           def->time_mode <= FL_TIME_ONE_WAY && !def->link.numbered_below;
+    bool topology = def->topology >= FL_TOPOLOGY_STAR && def->topology <= FL_TOPOLOGY_HYBRID;
+    // Every member gets the same share of the entity numbers: at least one.
+    bool counts = def->peer_capacity >= 1 && def->peer_capacity <= 4096 &&
+                  def->peer_capacity < def->world.entity_capacity && def->line_capacity >= 1 &&
+                  def->line_capacity <= def->peer_capacity && def->entity_capacity >= 1 &&
+                  def->entity_capacity <= def->world.entity_capacity &&
+                  is_power_of_two(def->item_capacity) && is_power_of_two(def->path_capacity);
+    bool inputs = def->input_bytes >= 0 && def->input_bytes <= 64 &&
+                  is_power_of_two(def->input_ticks) && def->input_ticks <= 256;
+    bool times = def->join_every_ns > 0 && def->join_timeout_ns > 0 && def->gather_ns >= 0 &&
+                 def->time_mode >= FL_TIME_GLOBAL && def->time_mode <= FL_TIME_ONE_WAY;
+    return role && topology && counts && inputs && times && !def->link.numbered_below;
 }
 
 // A definition from which no link can be made would show only when somebody joins: make one now.
@@ -47,56 +65,194 @@ static FlResult try_link(const FlSessionDef *def, FlTime now)
     return result;
 }
 
-static void *reserve(FlSession *session, size_t count, size_t size)
+// ---------------------------------------------------------------- memory
+
+/// One table of a session: where its pointer is, and how long it is.
+typedef struct Table {
+    void **pointer;
+    size_t bytes;
+} Table;
+
+#define TABLES 21
+
+static int32_t words_for(int32_t bits)
 {
-    return fl_alloc(&session->def.alloc, count * size, _Alignof(max_align_t));
+    return (bits + 63) / 64;
 }
 
-static bool reserve_tables(FlSession *session)
+static int32_t lines_of(const FlSessionDef *def)
 {
-    size_t peers = (size_t)session->def.peer_capacity;
-    size_t entities = (size_t)session->def.entity_capacity;
-    size_t numbers = (size_t)session->world.def.entity_capacity;
-    session->peers = (Peer *)reserve(session, peers, sizeof(Peer));
-    session->entities = (Entity *)reserve(session, entities, sizeof(Entity));
-    session->due = (bool *)reserve(session, entities * peers, sizeof(bool));
-    session->by_number = (int32_t *)reserve(session, numbers, sizeof(int32_t));
-    if (session->peers == NULL || session->entities == NULL || session->due == NULL ||
-        session->by_number == NULL) {
-        return false;
+    return def->role == FL_ROLE_HOST || def->line_capacity > def->peer_capacity
+               ? def->peer_capacity
+               : def->line_capacity;
+}
+
+static int32_t notices_of(const FlSessionDef *def)
+{
+    return 4 * (def->entity_capacity + def->peer_capacity + 1);
+}
+
+static int32_t address_size(int32_t lines)
+{
+    int32_t size = 8;
+    while (size < 2 * lines) {
+        size *= 2;
     }
-    for (size_t i = 0; i < numbers; i++) {
-        session->by_number[i] = -1;
+    return size;
+}
+
+static int32_t list_tables(FlSession *s, Table tables[TABLES])
+{
+    const FlSessionDef *def = &s->def;
+    size_t lines = (size_t)s->line_count;
+    size_t members = (size_t)s->member_count;
+    size_t entities = (size_t)def->entity_capacity;
+    size_t numbers = (size_t)s->world.def.entity_capacity;
+    size_t word = sizeof(uint64_t);
+    size_t member_words = (size_t)s->member_words * word;
+    size_t inputs = def->input_bytes > 0 ? members * (size_t)def->input_ticks : 1;
+    size_t input_bytes = def->input_bytes > 0 ? (size_t)def->input_bytes : 1;
+    Table all[TABLES] = {
+        {(void **)&s->members, members * sizeof(Member)},
+        {(void **)&s->lines, lines * sizeof(Line)},
+        {(void **)&s->wake, lines * sizeof(FlTime)},
+        {(void **)&s->by_address, (size_t)s->by_address_size * sizeof(int32_t)},
+        {(void **)&s->entities, entities * sizeof(Entity)},
+        {(void **)&s->by_number, numbers * sizeof(int32_t)},
+        {(void **)&s->number_epoch, numbers * sizeof(uint16_t)},
+        {(void **)&s->number_known, numbers * sizeof(bool)},
+        {(void **)&s->state_due, lines * (size_t)s->entity_words * word},
+        {(void **)&s->entity_news, lines * (size_t)s->number_words * word},
+        {(void **)&s->member_news, lines * member_words},
+        {(void **)&s->scope, entities * member_words},
+        {(void **)&s->direct, members * member_words},
+        {(void **)&s->unmet, members * member_words},
+        {(void **)&s->inputs, members * sizeof(Inputs)},
+        {(void **)&s->input_bytes, inputs * input_bytes},
+        {(void **)&s->input_way, lines * members * sizeof(InputWay)},
+        {(void **)&s->events.bytes, EVENT_RING_BYTES},
+        {(void **)&s->held.bytes, MESSAGE_ROOM},
+        {(void **)&s->notices.notices, (size_t)notices_of(def) * sizeof(FlNotice)},
+        {(void **)&s->goodbyes, lines * sizeof(Goodbye)},
+    };
+    memcpy(tables, all, sizeof all);
+    return TABLES;
+}
+
+static size_t reported_bytes(const FlSession *s)
+{
+    return (size_t)s->def.entity_capacity * (size_t)s->member_count * sizeof(float);
+}
+
+static void set_sizes(FlSession *s)
+{
+    s->line_count = lines_of(&s->def);
+    s->member_count = s->def.peer_capacity + 1;
+    s->seat_count = s->member_count;
+    s->by_address_size = address_size(s->line_count);
+    s->entity_words = words_for(s->def.entity_capacity);
+    s->number_words = words_for(s->world.def.entity_capacity);
+    s->member_words = words_for(s->member_count);
+}
+
+static FlLedgerDef ledger_def(const FlSession *s)
+{
+    FlLedgerDef def = fl_ledger_def_default();
+    def.entity_capacity = s->def.entity_capacity;
+    def.receiver_capacity = s->line_count;
+    def.path_capacity = s->def.path_capacity;
+    def.seed = s->def.seed;
+    def.alloc = s->def.alloc;
+    return def;
+}
+
+static FlResult reserve(FlSession *s)
+{
+    Table tables[TABLES];
+    int32_t count = list_tables(s, tables);
+    for (int32_t i = 0; i < count; i++) {
+        *tables[i].pointer = fl_alloc(&s->def.alloc, tables[i].bytes, _Alignof(max_align_t));
+        if (*tables[i].pointer == NULL) {
+            return FL_NO_MEMORY;
+        }
     }
-    return true;
+    s->reported = (float *)fl_alloc(&s->def.alloc, reported_bytes(s), _Alignof(float));
+    if (s->reported == NULL) {
+        return FL_NO_MEMORY;
+    }
+    FlLedgerDef ledger = ledger_def(s);
+    return fl_ledger_create(&ledger, &s->ledger);
 }
 
-static void release_tables(FlSession *session)
+static void release(FlSession *s)
 {
-    size_t peers = (size_t)session->def.peer_capacity;
-    size_t entities = (size_t)session->def.entity_capacity;
-    size_t numbers = (size_t)session->world.def.entity_capacity;
-    const FlAlloc *alloc = &session->def.alloc;
-    fl_free(alloc, session->peers, peers * sizeof(Peer));
-    fl_free(alloc, session->entities, entities * sizeof(Entity));
-    fl_free(alloc, session->due, entities * peers * sizeof(bool));
-    fl_free(alloc, session->by_number, numbers * sizeof(int32_t));
+    Table tables[TABLES];
+    int32_t count = list_tables(s, tables);
+    fl_ledger_destroy(s->ledger);
+    fl_free(&s->def.alloc, s->reported, reported_bytes(s));
+    for (int32_t i = 0; i < count; i++) {
+        fl_free(&s->def.alloc, *tables[i].pointer, tables[i].bytes);
+    }
 }
 
-static void start(FlSession *session, FlTime now)
+FlSessionMemory fl_session_memory(const FlSessionDef *def)
 {
-    session->random.seed = session->def.seed;
-    session->nonce = fl_random_next(&session->random);
-    fl_session_clock_init(&session->clock);
-    session->state = FL_SESSION_JOINING;
-    session->join_next = now;
-    session->join_until = fl_time_add(now, session->def.join_timeout_ns);
-    if (session->def.role == FL_ROLE_HOST) {
-        int32_t shares = session->def.peer_capacity + 1;
-        session->own_count = (uint32_t)(session->world.def.entity_capacity / shares);
-        session->state = FL_SESSION_RUNNING;
-        fl_session_clock_lead(&session->clock, now, 0);
-        session->told_at = now;
+    FlSession like = {.def = *def};
+    like.world.def.entity_capacity = def->world.entity_capacity;
+    set_sizes(&like);
+    FlLedgerDef ledger = ledger_def(&like);
+    FlLedgerMemory each = fl_ledger_memory(&ledger);
+    size_t members = (size_t)like.member_count;
+    FlSessionMemory memory = {
+        .line = fl__line_bytes(def) + each.receiver + members * sizeof(InputWay) +
+                (size_t)(like.entity_words + like.number_words + like.member_words) * 8,
+        .entity =
+            sizeof(Entity) + each.entity + members * sizeof(float) + (size_t)like.member_words * 8,
+        .pair = each.pair,
+    };
+    memory.all =
+        sizeof(FlSession) + memory.line * (size_t)like.line_count +
+        (memory.entity + memory.pair * (size_t)like.line_count) * (size_t)def->entity_capacity;
+    return memory;
+}
+
+// ---------------------------------------------------------------- making and ending
+
+static void start(FlSession *s, FlTime now)
+{
+    for (int32_t i = 0; i < s->world.def.entity_capacity; i++) {
+        s->by_number[i] = FL__NONE;
+    }
+    for (int32_t i = 0; i < s->member_count; i++) {
+        s->members[i].line = FL__NONE;
+        s->inputs[i].newest = -1;
+    }
+    for (int32_t i = 0; i < s->line_count; i++) {
+        s->wake[i] = FL_FOREVER;
+    }
+    for (int32_t i = 0; i < s->by_address_size; i++) {
+        s->by_address[i] = FL__NONE;
+    }
+    s->events.capacity = EVENT_RING_BYTES;
+    s->notices.capacity = notices_of(&s->def);
+    s->random.seed = s->def.seed;
+    s->nonce = fl_random_next(&s->random);
+    fl_session_clock_init(&s->clock);
+    s->state = FL_SESSION_JOINING;
+    s->join_next = now;
+    s->join_until = fl_time_add(now, s->def.join_timeout_ns);
+    s->self = FL__NONE;
+    if (s->def.role == FL_ROLE_HOST) {
+        s->topology = s->def.topology;
+        s->share = (uint32_t)(s->world.def.entity_capacity / s->member_count);
+        s->state = FL_SESSION_RUNNING;
+        s->self = 0;
+        s->host = 0;
+        s->complete = true;
+        s->members[0].present = true;
+        s->members[0].incarnation = 1;
+        fl_session_clock_lead(&s->clock, now, 0);
+        s->told_at = now;
     }
 }
 
@@ -117,13 +273,19 @@ FlResult fl_session_create(const FlSessionDef *def, FlTime now, FlSession **out)
         return FL_NO_MEMORY;
     }
     session->def = *def;
-    session->def.peer_capacity = def->role == FL_ROLE_HOST ? def->peer_capacity : 1;
     session->world = world;
-    if (!reserve_tables(session)) {
-        fl_session_destroy(session);
-        return FL_NO_MEMORY;
+    set_sizes(session);
+    result = reserve(session);
+    if (result == FL_OK) {
+        start(session, now);
+        result = fl__sealed_create(session, def, now);
     }
-    start(session, now);
+    session->def.seal_server = NULL; // read, and not ours to keep
+    session->def.token = NULL;
+    if (result != FL_OK) {
+        fl_session_destroy(session);
+        return result;
+    }
     *out = session;
     return FL_OK;
 }
@@ -133,18 +295,41 @@ void fl_session_destroy(FlSession *session)
     if (session == NULL) {
         return;
     }
-    for (int32_t i = 0; session->peers != NULL && i < session->def.peer_capacity; i++) {
-        fl_link_destroy(session->peers[i].link);
+    for (int32_t i = 0;
+         session->lines != NULL && session->ledger != NULL && i < session->line_count; i++) {
+        fl__line_close(session, i);
     }
-    release_tables(session);
+    fl__sealed_destroy(session);
+    release(session);
     FlAlloc alloc = session->def.alloc;
     fl_free(&alloc, session, sizeof *session);
+}
+
+bool fl__is_host(const FlSession *session)
+{
+    return session->self != FL__NONE && session->self == session->host;
 }
 
 void fl__session_end(FlSession *session, const char *why)
 {
     session->state = FL_SESSION_ENDED;
     session->trouble = why;
+}
+
+void fl_session_leave(FlSession *session, FlTime now)
+{
+    if (session->state == FL_SESSION_ENDED) {
+        return;
+    }
+    for (int32_t i = 0; i < session->line_count; i++) {
+        Line *line = &session->lines[i];
+        if (line->used) {
+            fl__sealed_leave(session, line, now);
+            fl__join_goodbye(session, line);
+            fl__line_close(session, i);
+        }
+    }
+    fl__session_end(session, "We have left.");
 }
 
 FlSessionState fl_session_state(const FlSession *session)
@@ -157,297 +342,213 @@ const char *fl_session_trouble(const FlSession *session)
     return session->trouble != NULL ? session->trouble : "";
 }
 
-// ---------------------------------------------------------------- peers
+// ---------------------------------------------------------------- what happened
 
-// Whose numbers the peer's entities have: at the host, the peer's share; at a client, everybody's.
-// (Our own are never a peer's: see take_update.)
-static void set_entity_share(const FlSession *session, Peer *peer)
+void fl__notice(FlSession *session, const FlNotice *notice)
 {
-    if (session->def.role == FL_ROLE_HOST) {
-        uint32_t share = session->own_count;
-        peer->first_entity = share * (uint32_t)(peer - session->peers + 1);
-        peer->entity_count = share;
-    } else {
-        peer->first_entity = 0;
-        peer->entity_count = (uint32_t)session->world.def.entity_capacity;
+    NoticeRing *ring = &session->notices;
+    if (ring->next - ring->first == ring->capacity) {
+        ring->first++;
+        session->count[FL_SESSION_NOTICES_LOST]++;
     }
+    ring->notices[ring->next++ % ring->capacity] = *notice;
 }
 
-bool fl__peer_open(FlSession *session, Peer *peer, FlTime now)
+FlResult fl_session_poll(FlSession *session, FlNotice *notice)
 {
-    FlLinkDef def = session->def.link;
-    def.conversation = peer->conversation;
-    def.alloc = session->def.alloc;
-    if (session->def.role == FL_ROLE_HOST) {
-        def.keep_alive_ns = FL_FOREVER; // the client keeps it alive, and we answer
-        def.eager_count = 0;
-    }
-    if (fl_link_create(&def, now, &peer->link) != FL_OK) {
-        return false;
-    }
-    set_entity_share(session, peer);
-    peer->used = true;
-    fl__peer_owe_all(session, peer, now);
-    return true;
-}
-
-void fl__peer_owe_all(FlSession *session, const Peer *peer, FlTime now)
-{
-    int32_t index = (int32_t)(peer - session->peers);
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        Entity *entity = &session->entities[i];
-        if (fl__entity_is_ours(entity)) {
-            fl__entity_refresh(session, entity, fl_session_time(session, now));
-            *fl__entity_due(session, entity, index) = true;
-        }
-    }
-}
-
-void fl__peer_drop(FlSession *session, int32_t index)
-{
-    Peer *peer = &session->peers[index];
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        Entity *entity = &session->entities[i];
-        if ((entity->generation & 1u) != 0 && entity->owner == index) {
-            fl__entity_remove(session, entity);
-        }
-    }
-    fl_link_destroy(peer->link);
-    Peer none = {0};
-    *peer = none;
-    if (session->def.role == FL_ROLE_CLIENT) {
-        fl__session_end(session,
-                        "The host has not been heard from for longer than the time-out: it "
-                        "ended, or the line broke. Join again.");
-    }
-}
-
-static int32_t peer_slot(const FlSession *session, int32_t nth)
-{
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (session->peers[i].used && nth-- == 0) {
-            return i;
-        }
-    }
-    return FL__PEER_NONE;
-}
-
-int32_t fl_session_peer_count(const FlSession *session)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        count += session->peers[i].used ? 1 : 0;
-    }
-    return count;
-}
-
-FlResult fl_session_peer_stats(const FlSession *session, int32_t peer, FlTime now,
-                               FlLinkStats *stats)
-{
-    memset(stats, 0, sizeof *stats);
-    int32_t slot = peer_slot(session, peer);
-    if (slot == FL__PEER_NONE) {
+    FlNotice none = {0};
+    *notice = none;
+    NoticeRing *ring = &session->notices;
+    if (ring->first == ring->next) {
         return FL_NOT_FOUND;
     }
-    fl_link_stats(session->peers[slot].link, now, stats);
+    *notice = ring->notices[ring->first++ % ring->capacity];
     return FL_OK;
 }
 
-FlResult fl_session_send(FlSession *session, int32_t peer, FlDelivery delivery, const void *bytes,
-                         int32_t count)
-{
-    int32_t slot = peer_slot(session, peer);
-    return slot == FL__PEER_NONE ? FL_NOT_FOUND
-                                 : fl_link_send(session->peers[slot].link, delivery, bytes, count);
-}
+// ---------------------------------------------------------------- datagrams in
 
-FlResult fl_session_take(FlSession *session, void *buffer, int32_t capacity, int32_t *count,
-                         int32_t *peer)
+static void take_packet(FlSession *session, int32_t index, const Opened *in, FlTime arrival)
 {
-    *count = 0;
-    *peer = 0;
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (!session->peers[i].used) {
-            continue;
-        }
-        FlResult result = fl_link_take(session->peers[i].link, buffer, capacity, count);
-        if (result != FL_NOT_FOUND) {
-            return result;
-        }
-        (*peer)++;
+    Line *line = &session->lines[index];
+    FlLinkPacket packet;
+    FlLinkDrop drop =
+        fl_link_receive(line->link, arrival, in->sequence, in->bytes, in->count, &packet);
+    if (drop != FL_LINK_DROP_NONE) {
+        return; // counted there
     }
-    return FL_NOT_FOUND;
-}
-
-// ---------------------------------------------------------------- time
-
-FlTime fl__session_local(const FlSession *session, FlTime now)
-{
-    return fl_span(now, session->epoch);
-}
-
-FlTime fl_session_time(const FlSession *session, FlTime now)
-{
-    FlTime local = fl__session_local(session, now);
-    if (session->def.role == FL_ROLE_HOST) { // its clock is the session's, also over a pause
-        FlTime then = fl_session_clock_at(&session->clock, session->told_at);
-        return fl_time_add(then, fl_span(local, session->told_at));
+    fl__line_wake(session, index);
+    line->unproven = false;
+    if (!line->heard) {
+        fl__mesh_reached(session, index, arrival);
     }
-    return fl_session_clock_at(&session->clock, local);
-}
-
-FlTime fl_session_time_error(const FlSession *session)
-{
-    bool known = fl_session_clock_state(&session->clock) != FL_SESSION_CLOCK_UNSET;
-    return known ? fl_session_clock_error(&session->clock) : FL_FOREVER;
-}
-
-// A pause in which the host did nothing is no break in its clock: the others' time went on, by the
-// offset that they were told when they joined.
-static void lead_over_pause(FlSession *session, FlTime now)
-{
-    FlTime local = fl__session_local(session, now);
-    if (fl_span(local, session->told_at) > FL_SESSION_CLOCK_GAP_NS) {
-        FlTime time = fl_session_time(session, now);
-        fl_session_clock_init(&session->clock);
-        fl_session_clock_lead(&session->clock, local, time);
+    fl__payload_read(session, index, &packet, arrival);
+    if (line->used) {
+        fl__mapping_keep(session, line, &packet, arrival);
+        fl__messages_take(session, index, arrival);
     }
 }
 
-static void update_time(FlSession *session, FlTime now)
+static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                         FlTime arrival)
 {
-    const FlClock *reference = NULL;
-    if (session->def.role == FL_ROLE_HOST) {
-        lead_over_pause(session, now);
-    } else if (session->peers[0].used) {
-        reference = fl_link_peer_clock(session->peers[0].link);
+    Opened opened = {FL__NONE, bytes, count, 0};
+    if (fl__join_receive(session, from, bytes, count, arrival)) {
+        return opened;
     }
-    session->told_at = fl__session_local(session, now);
-    fl_session_clock_update(&session->clock, reference, session->told_at);
+    opened.line = fl__line_at(session, from);
+    session->count[FL_SESSION_STRANGER] += opened.line == FL__NONE ? 1 : 0;
+    return opened;
 }
 
-// ---------------------------------------------------------------- datagrams
-
-static int32_t sender_of(const FlSession *session, FlAddress from)
+static Opened take_sealed(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                          FlTime arrival)
 {
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (session->peers[i].used && fl_address_equal(session->peers[i].address, from)) {
-            return i;
-        }
-    }
-    return FL__PEER_NONE;
+    memcpy(session->opening, bytes, (size_t)count); // it is opened in place
+    return fl__sealed_receive(session, from, session->opening, count, arrival);
 }
 
 void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, int32_t count,
                         FlTime arrival)
 {
     session->heard_count++;
-    if (count <= 0 || count > FL_LINK_PACKET_BYTES) {
+    session->heard_at = arrival;
+    if (count <= 0 || count > FL_SESSION_DATAGRAM_BYTES) {
         session->count[FL_SESSION_MALFORMED]++;
         return;
     }
-    if (fl__join_receive(session, from, (const uint8_t *)bytes, count, arrival)) {
+    Opened in = session->sealed != NULL
+                    ? take_sealed(session, from, (const uint8_t *)bytes, count, arrival)
+                    : take_plain(session, from, (const uint8_t *)bytes, count, arrival);
+    if (in.line != FL__NONE) {
+        take_packet(session, in.line, &in, arrival);
+    }
+}
+
+// ---------------------------------------------------------------- datagrams out
+
+// Lines to which something has come due since they were last looked at.
+static void wake_due(FlSession *session)
+{
+    if (!session->exported) {
         return;
     }
-    int32_t peer = sender_of(session, from);
-    if (peer == FL__PEER_NONE) {
-        session->count[FL_SESSION_STRANGER]++;
-        return;
-    }
-    FlLinkPacket packet;
-    FlLink *link = session->peers[peer].link;
-    if (fl_link_receive(link, arrival, 0, bytes, count, &packet) == FL_LINK_DROP_NONE) {
-        fl__payload_read(session, peer, &packet, arrival);
+    session->exported = false;
+    for (int32_t i = 0; i < session->line_count; i++) {
+        FlDue due;
+        if (session->lines[i].used && fl_ledger_due(session->ledger, i, 0, &due)) {
+            fl__line_wake(session, i);
+        }
     }
 }
 
-#define ROOM_AT_LEAST 32 // below this a packet would be mostly headers: wait for the budget
-
-// Bytes of payload that may go to this peer now; 0 if nothing waits or the budget is too small for
-// the update whose turn it is.
-static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
+static void update_ledger(FlSession *session, FlTime now)
 {
-    int32_t needs = fl__payload_needs(session, index);
-    if (needs == 0) {
-        return 0;
+    FlTime time = fl_session_time(session, now);
+    if (fl_ledger_deadline(session->ledger) <= time) {
+        fl_ledger_update(session->ledger, time);
+        session->exported = true;
     }
-    int32_t room = fl_link_payload_budget(session->peers[index].link, now);
-    return room >= needs && room >= ROOM_AT_LEAST ? room : 0;
 }
 
-// A packet to this peer, if there is anything to say and the budget allows.
-static bool packet_to(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
+static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    Peer *peer = &session->peers[index];
-    fl_link_update(peer->link, now);
-    FlFateEvent fate;
-    while (fl_link_poll_fate(peer->link, &fate) == FL_OK) {
-        // Nothing is owed for a lost update: the next trigger or the silence threshold repeats it.
+    for (; session->line_next < session->line_count; session->line_next++) {
+        int32_t i = session->line_next;
+        if (session->wake[i] > now || !session->lines[i].used) {
+            continue;
+        }
+        // A line may have more to say: stay with it until it has not.
+        if (fl__line_next(session, i, now, out)) {
+            return true;
+        }
+        if (session->lines[i].used) {
+            session->wake[i] = fl__line_deadline(session, i, now);
+        }
     }
-    if (!fl_link_alive(peer->link)) {
-        fl__peer_drop(session, index);
-        return false;
-    }
-    int32_t room = payload_room(session, index, now);
-    if (room == 0 && !fl_link_wants_to_send(peer->link, now)) {
-        return false;
-    }
-    FlWriter writer;
-    if (fl_link_begin(peer->link, now, session->packet, &writer) != FL_OK) {
-        return false;
-    }
-    if (room > 0) {
-        fl__payload_write(session, index, &writer, room, fl_session_time(session, now));
-    }
-    uint64_t sequence;
-    out->count = fl_link_finish(peer->link, now, &writer, 0, &sequence);
-    out->bytes = session->packet;
-    out->to = peer->address;
-    return true;
+    session->line_next = 0;
+    return false;
 }
+
+static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
+{
+    if (session->sealed != NULL && fl__sealed_next(session, now, out)) {
+        return true;
+    }
+    if (fl__join_next(session, now, out)) {
+        return true;
+    }
+    if (session->line_next == 0) {
+        fl__mesh_update(session, now);
+        fl__event_resume(session, now);
+        update_ledger(session, now);
+        wake_due(session);
+    }
+    return line_next(session, now, out);
+}
+
+// Whether a line that timed out left something to say to those that were looked at before it.
+static bool is_awake(const FlSession *session, FlTime now)
+{
+    bool awake = session->goodbye_count > 0;
+    for (int32_t i = 0; i < session->line_count && !awake; i++) {
+        awake = session->lines[i].used && session->wake[i] <= now;
+    }
+    return awake;
+}
+
+#define ROUNDS_AT_MOST 3 // what is left then waits for the next call
 
 FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
     FlOutgoing none = {0};
     *out = none;
-    update_time(session, now);
-    if (fl__join_next(session, now, out)) {
-        return FL_OK;
-    }
-    for (; session->peer_next < session->def.peer_capacity; session->peer_next++) {
-        // A peer may have more to say: stay with it until it has not.
-        if (session->peers[session->peer_next].used &&
-            packet_to(session, session->peer_next, now, out)) {
+    fl__time_update(session, now);
+    for (int32_t round = 0; round < ROUNDS_AT_MOST; round++) {
+        if (next_of_all(session, now, out)) {
             return FL_OK;
         }
+        if (!is_awake(session, now)) {
+            break;
+        }
     }
-    session->peer_next = 0;
     return FL_NOT_FOUND;
 }
 
-#define CLOCK_EVERY FL_SEC(1)      // session time is bent, and believed no longer than two
-#define BUDGET_LOOK_EVERY FL_MS(1) // while an update waits for the budget
+#define CLOCK_EVERY FL_SEC(1) // session time is bent, and believed no longer than two
+
+static FlTime earliest_wake(const FlSession *session, FlTime deadline)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        deadline = session->wake[i] < deadline ? session->wake[i] : deadline;
+    }
+    return deadline;
+}
 
 FlTime fl_session_deadline(FlSession *session, FlTime now)
 {
     FlTime deadline = fl__join_deadline(session, now);
-    if (session->state == FL_SESSION_RUNNING) {
-        FlTime passed = fl_span(fl__session_local(session, now), session->told_at);
-        FlTime due = passed < CLOCK_EVERY ? fl_time_add(now, fl_span(CLOCK_EVERY, passed)) : now;
-        deadline = due < deadline ? due : deadline;
+    FlTime sealed = session->sealed != NULL ? fl__sealed_deadline(session) : FL_FOREVER;
+    deadline = sealed < deadline ? sealed : deadline;
+    if (session->state == FL_SESSION_ENDED) {
+        return deadline > now ? deadline : now;
     }
-    for (int32_t i = 0; i < session->def.peer_capacity; i++) {
-        if (!session->peers[i].used) {
-            continue;
-        }
-        FlTime due = fl_link_deadline(session->peers[i].link, now);
-        deadline = due < deadline ? due : deadline;
-        if (fl__payload_needs(session, i) > 0) {
-            due = payload_room(session, i, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
-            deadline = due < deadline ? due : deadline;
-        }
+    if (session->state == FL_SESSION_JOINING) { // a client speaks first over its new line
+        deadline = earliest_wake(session, deadline);
+        return deadline > now ? deadline : now;
     }
-    return deadline;
+    FlTime told = fl_time_add(session->told_at, session->epoch);
+    FlTime clock = fl_time_add(told, CLOCK_EVERY);
+    deadline = clock < deadline ? clock : deadline;
+    FlTime asked = fl_ledger_deadline(session->ledger);
+    if (asked != FL_FOREVER) {
+        // A bent clock's inverse is off by a nanosecond or so; never a moment too early.
+        FlTime when = fl_time_add(fl_session_when(session, asked), FL_US(1));
+        deadline = when < deadline ? when : deadline;
+    }
+    wake_due(session);
+    deadline = earliest_wake(session, deadline);
+    return deadline > now ? deadline : now;
 }
 
 // ---------------------------------------------------------------- counters

@@ -1,5 +1,6 @@
 // Sessions on real sockets; and that what they do there is what they do in virtual time: a
-// session's inputs are recorded, a fresh session is given the recording, and says the same bytes.
+// session's inputs are recorded, a fresh session is given the recording, and says the same bytes:
+// plain, and sealed with keys from a seeded stream.
 #include "fairlead/fairlead.h"
 
 #include <setjmp.h>
@@ -17,7 +18,12 @@ typedef struct Player {
     FlSessionDef def;
     FlTime created;
     FlEntityId tank;
+    FlRandom stream; // of its keys
+    FlSealServerDef seal;
+    uint8_t token[FL_SEAL_TOKEN_BYTES];
 } Player;
+
+#define UNIX_S 1700000000u
 
 static FlState tank_at(FlTime time, FlTime session_time)
 {
@@ -37,7 +43,38 @@ static FlEntityDef tank_def(void)
     return def;
 }
 
-static void open_player(Player *player, const Player *host, uint64_t seed)
+/// Lets in whom its key admits, or is admitted by the host's.
+static void seal_player(Player *player, const Player *host)
+{
+    FlRandom other = {.seed = player->def.seed, .stream = 1};
+    FlSealRandom random = fl_seal_random_seeded(&other);
+    player->stream.seed = player->def.seed;
+    player->stream.stream = 2;
+    player->def.unix_s = UNIX_S;
+    player->def.random = fl_seal_random_seeded(&player->stream);
+    if (host == NULL) {
+        player->seal = fl_seal_server_def_default();
+        fl_seal_key(&random, player->seal.private_key);
+        player->seal.address[0] = fl_net_address(player->net);
+        player->seal.address_count = 1;
+        player->def.seal_server = &player->seal;
+        return;
+    }
+    FlWorld world;
+    assert_int_equal(fl_world_init(&player->def.world, &world), FL_OK);
+    FlSealTokenDef token = {.protocol_id = world.protocol_id,
+                            .client_id = player->def.seed,
+                            .create_s = UNIX_S,
+                            .expire_s = UNIX_S + 60,
+                            .timeout_s = 10,
+                            .address_count = 1,
+                            .address = {fl_net_address(host->net)}};
+    assert_int_equal(fl_seal_token_make(&token, host->seal.private_key, &random, player->token),
+                     FL_OK);
+    player->def.token = player->token;
+}
+
+static void open_player(Player *player, const Player *host, uint64_t seed, bool sealed)
 {
     memset(player, 0, sizeof *player);
     FlNetDef net = fl_net_def_default();
@@ -49,6 +86,9 @@ static void open_player(Player *player, const Player *host, uint64_t seed)
     player->def.role = host == NULL ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     if (host != NULL) {
         player->def.host = fl_net_address(host->net);
+    }
+    if (sealed) {
+        seal_player(player, host);
     }
     player->created = fl_net_now();
     assert_int_equal(fl_session_create(&player->def, player->created, &player->session), FL_OK);
@@ -103,7 +143,7 @@ typedef struct Event {
     FlState state;
     FlPose pose;
     int32_t size;
-    uint8_t bytes[FL_LINK_PACKET_BYTES];
+    uint8_t bytes[FL_SESSION_DATAGRAM_BYTES];
 } Event;
 
 typedef struct Tape {
@@ -133,7 +173,7 @@ static void record_receive(Player *player, Tape *tape)
     int32_t count = fl_net_receive_batch(player->net, in, FL_NET_BATCH);
     for (int32_t i = 0; i < count; i++) {
         Event *event = tape_add(tape, GOT, in[i].arrival);
-        assert_true(in[i].bytes <= FL_LINK_PACKET_BYTES);
+        assert_true(in[i].bytes <= FL_SESSION_DATAGRAM_BYTES);
         event->address = in[i].address;
         event->size = in[i].bytes;
         memcpy(event->bytes, in[i].data, (size_t)in[i].bytes);
@@ -157,19 +197,28 @@ static void record_drive(Player *player, Tape *tape, FlTime now)
     }
 }
 
+static FlResult tell(FlSession *session, const void *bytes, int32_t count)
+{
+    FlPeerId all = {0};
+    FlEvent event = {.type = 7, .bytes = (const uint8_t *)bytes, .count = count};
+    return fl_event_send(session, all, &event);
+}
+
 /// A reliable message to the other, and all that it said.
 static void record_talk(Player *player, Tape *tape, FlTime now)
 {
     Event *event = tape_add(tape, TOLD, now);
     event->size = 40;
     memset(event->bytes, tape->count & 255, (size_t)event->size);
-    event->result =
-        fl_session_send(player->session, 0, FL_DELIVERY_ORDERED, event->bytes, event->size);
+    event->result = tell(player->session, event->bytes, event->size);
     do {
-        int32_t peer;
+        FlEvent took;
         event = tape_add(tape, TOOK, now);
-        event->result = fl_session_take(player->session, event->bytes, FL_LINK_PACKET_BYTES,
-                                        &event->size, &peer);
+        event->result = fl_event_take(player->session, &took);
+        event->size = took.count;
+        if (took.count > 0) {
+            memcpy(event->bytes, took.bytes, (size_t)took.count);
+        }
         tape->took_count += event->result == FL_OK ? 1 : 0;
     } while (event->result == FL_OK);
 }
@@ -207,16 +256,20 @@ static void record_look(Player *player, Tape *tape, FlTime now)
 static void replay(const Tape *tape, const Player *player)
 {
     FlSession *session;
-    assert_int_equal(fl_session_create(&player->def, player->created, &session), FL_OK);
+    FlSessionDef again = player->def;
+    FlRandom stream = player->stream;
+    stream.index = 0; // the same keys once more
+    if (again.random.fill_fn != NULL) {
+        again.random = fl_seal_random_seeded(&stream);
+    }
+    assert_int_equal(fl_session_create(&again, player->created, &session), FL_OK);
     FlEntityDef def = tank_def();
     for (int32_t i = 0; i < tape->count; i++) {
         const Event *event = &tape->event[i];
         FlOutgoing out;
         FlEntityId id;
         FlPose pose;
-        uint8_t bytes[FL_LINK_PACKET_BYTES];
-        int32_t size;
-        int32_t peer;
+        FlEvent took;
         switch (event->kind) {
         case GOT:
             fl_session_receive(session, event->address, event->bytes, event->size, event->time);
@@ -229,15 +282,14 @@ static void replay(const Tape *tape, const Player *player)
             assert_int_equal(fl_entity_set(session, event->id, &event->state), event->result);
             break;
         case TOLD:
-            assert_int_equal(
-                fl_session_send(session, 0, FL_DELIVERY_ORDERED, event->bytes, event->size),
-                event->result);
+            assert_int_equal(tell(session, event->bytes, event->size), event->result);
             break;
         case TOOK:
-            assert_int_equal(fl_session_take(session, bytes, (int32_t)sizeof bytes, &size, &peer),
-                             event->result);
-            assert_int_equal(size, event->size);
-            assert_memory_equal(bytes, event->bytes, (size_t)size);
+            assert_int_equal(fl_event_take(session, &took), event->result);
+            assert_int_equal(took.count, event->size);
+            if (took.count > 0) {
+                assert_memory_equal(took.bytes, event->bytes, (size_t)took.count);
+            }
             break;
         case SAID:
             assert_int_equal(fl_session_next(session, event->time, &out), FL_OK);
@@ -264,10 +316,10 @@ static void replay(const Tape *tape, const Player *player)
     fl_session_destroy(session);
 }
 
-static void play_recording(int32_t recorded, Tape *tape, Player *players)
+static void play_recording(int32_t recorded, Tape *tape, Player *players, bool sealed)
 {
-    open_player(&players[0], NULL, 17);
-    open_player(&players[1], &players[0], 18);
+    open_player(&players[0], NULL, 17, sealed);
+    open_player(&players[1], &players[0], 18, sealed);
     FlNet *nets[2] = {players[0].net, players[1].net};
     FlTime end = fl_net_now() + FL_MS(1500);
     FlTime frame = 0;
@@ -281,8 +333,8 @@ static void play_recording(int32_t recorded, Tape *tape, Player *players)
             drive(other, now);
             record_drive(&players[recorded], tape, now);
             record_talk(&players[recorded], tape, now);
-            FlResult sent = fl_session_send(other->session, 0, FL_DELIVERY_ORDERED, "and you?", 8);
-            assert_true(sent == FL_OK || sent == FL_NOT_FOUND); // not in yet
+            FlResult sent = tell(other->session, "and you?", 8);
+            assert_true(sent == FL_OK || sent == FL_WOULD_BLOCK); // not in yet
         }
         fl_run_send(other->net, other->session, now);
         record_send(&players[recorded], tape, now);
@@ -296,11 +348,11 @@ static void play_recording(int32_t recorded, Tape *tape, Player *players)
     }
 }
 
-static void check_recording(int32_t recorded)
+static void check_recording(int32_t recorded, bool sealed)
 {
     Player players[2];
     Tape tape = {0};
-    play_recording(recorded, &tape, players);
+    play_recording(recorded, &tape, players, sealed);
     double off = other_tank_off(&players[recorded], fl_net_now());
     print_message("             %d calls, %d datagrams said, %d messages heard; the other's tank "
                   "%.3f m off\n",
@@ -315,25 +367,33 @@ static void check_recording(int32_t recorded)
 
 static void a_client_says_again_from_its_recording_what_it_said_on_the_socket(void **state)
 {
-    (void)state;
-    check_recording(1);
+    check_recording(1, *state != NULL);
 }
 
 static void a_host_says_again_from_its_recording_what_it_said_on_the_socket(void **state)
 {
-    (void)state;
-    check_recording(0);
+    check_recording(0, *state != NULL);
 }
 
 // ---------------------------------------------------------------- several
 
+static int32_t entity_count(const FlSession *session)
+{
+    int32_t count = 0;
+    FlEntityId id = {0};
+    while ((id = fl_entity_next(session, id)).index1 != 0) {
+        count++;
+    }
+    return count;
+}
+
 static void two_clients_join_a_host_whose_port_the_system_chose(void **state)
 {
-    (void)state;
+    bool sealed = *state != NULL;
     Player players[3];
-    open_player(&players[0], NULL, 1);
-    open_player(&players[1], &players[0], 2);
-    open_player(&players[2], &players[0], 3);
+    open_player(&players[0], NULL, 1, sealed);
+    open_player(&players[1], &players[0], 2, sealed);
+    open_player(&players[2], &players[0], 3, sealed);
     int32_t heard[3] = {0};
     FlNet *nets[3] = {players[0].net, players[1].net, players[2].net};
     FlTime end = fl_net_now() + FL_SEC(1);
@@ -350,20 +410,30 @@ static void two_clients_join_a_host_whose_port_the_system_chose(void **state)
         bool ready[3];
         (void)fl_net_wait_any(nets, 3, now + FL_MS(10), ready);
     }
-    assert_int_equal(fl_session_peer_count(players[0].session), 2);
     assert_int_equal(fl_session_count(players[0].session, FL_SESSION_STRANGER), 0);
+    assert_int_equal(fl_session_count(players[0].session, FL_SESSION_SEALED_BADLY), 0);
+    assert_true(fl_session_count(players[0].session, FL_SESSION_UPDATES_RELAYED) > 0);
     for (int32_t i = 0; i < 3; i++) {
         assert_true(heard[i] > 10);
+        assert_int_equal(fl_peer_count(players[i].session), 2);
+        assert_int_equal(entity_count(players[i].session), 3); // the fellow's by way of the host
         close_player(&players[i]);
     }
 }
 
+/// Plain, and sealed; the state says which.
+#define BOTH(test)                                                                                 \
+    cmocka_unit_test(test),                                                                        \
+    {                                                                                              \
+        "sealed_" #test, test, NULL, NULL, (void *)"sealed"                                        \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_client_says_again_from_its_recording_what_it_said_on_the_socket),
-        cmocka_unit_test(a_host_says_again_from_its_recording_what_it_said_on_the_socket),
-        cmocka_unit_test(two_clients_join_a_host_whose_port_the_system_chose),
+        BOTH(a_client_says_again_from_its_recording_what_it_said_on_the_socket),
+        BOTH(a_host_says_again_from_its_recording_what_it_said_on_the_socket),
+        BOTH(two_clients_join_a_host_whose_port_the_system_chose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// A host and its clients play over bad networks, in virtual time.
+// A host and its clients play over bad networks, in virtual time: plain and sealed.
 #include "session_world.h"
 
 static SceneNode *with_tank(Scene *scene, int32_t node, int32_t tank, SceneDrive drive)
@@ -16,10 +16,12 @@ static uint64_t count_of(const Scene *scene, int32_t node, FlSessionCount which)
 
 static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void **state)
 {
-    (void)state;
+    int64_t looks = 0;
+    int64_t wrong = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Scene scene;
         scene_open(&scene, 3, seed);
+        scene_seal_as(&scene, state);
         (void)with_tank(&scene, 0, 0, drive_straight);
         (void)with_tank(&scene, 0, 1, drive_circle);
         (void)with_tank(&scene, 0, 2, drive_stop_and_go);
@@ -37,19 +39,23 @@ static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void *
         }
         assert_true(scene.seen.poses > 20000);
         assert_true(scene.seen.newest * 10 > scene.seen.poses * 8);
-        assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
+        looks += scene.seen.clock_looks;
+        wrong += scene.seen.clock_wrong;
         scene_close(&scene);
     }
+    print_message("             clocks: %lld of %lld times by more than claimed\n",
+                  (long long)wrong, (long long)looks);
+    assert_true(wrong * 1000 <= looks);
 }
 
 static void a_lossless_line_shows_each_update_one_way_after_its_frame(void **state)
 {
-    (void)state;
     static const SceneDrive drives[] = {drive_straight, drive_circle, drive_stop_and_go,
                                         drive_respawn};
     for (int32_t i = 0; i < 4; i++) {
         Scene scene;
         scene_open(&scene, 1, 7);
+        scene_seal_as(&scene, state);
         (void)with_tank(&scene, 0, 0, drives[i]);
         (void)with_tank(&scene, 1, 0, drives[3 - i]);
         scene_network(&scene, 1, FL_MS(100), 0, 0);
@@ -68,9 +74,9 @@ static void a_lossless_line_shows_each_update_one_way_after_its_frame(void **sta
 
 static void a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way(void **state)
 {
-    (void)state;
     Scene scene;
     scene_open(&scene, 1, 7);
+    scene_seal_as(&scene, state);
     (void)with_tank(&scene, 0, 0, drive_straight);
     scene_network(&scene, 1, FL_MS(400), FL_MS(50), 200000);
     scene_start_all(&scene);
@@ -97,7 +103,7 @@ static double mean_error_of(FlTimeMode mode, FlTime delay, FlTime jitter)
     scene_forget_seen(&scene);
     scene_run(&scene, FL_SEC(40), NULL);
     double mean = scene.seen.sum / (double)scene.seen.poses;
-    assert_true(scene.seen.poses == 1800);
+    assert_true(scene.seen.poses + scene.seen.early == 1800 && scene.seen.early < 180);
     scene_close(&scene);
     return mean;
 }
@@ -122,9 +128,9 @@ static void global_time_beats_one_way_delays_and_those_beat_the_local_clock(void
 
 static void an_update_that_was_overtaken_is_ignored_and_counted(void **state)
 {
-    (void)state;
     Scene scene; // which checks that the newest is shown
     scene_open(&scene, 1, 9);
+    scene_seal_as(&scene, state);
     (void)with_tank(&scene, 0, 0, drive_stop_and_go);
     scene.node[0].tank[0].def.model = FL_MODEL_LINEAR; // has much to say
     scene_network(&scene, 1, FL_MS(200), FL_MS(190), 0);
@@ -141,7 +147,6 @@ static void an_update_that_was_overtaken_is_ignored_and_counted(void **state)
 
 static void session_time_is_within_its_claim_on_every_line(void **state)
 {
-    (void)state;
     static const struct Line {
         FlTime delay, jitter;
         int32_t loss_ppm;
@@ -154,9 +159,10 @@ static void session_time_is_within_its_claim_on_every_line(void **state)
     int64_t looks = 0;
     int64_t wrong = 0;
     for (int32_t i = 0; i < 4; i++) {
-        for (uint64_t seed = 1; seed <= 5; seed++) {
+        for (uint64_t seed = 1; seed <= 25; seed++) {
             Scene scene; // which checks that it never goes back
             scene_open(&scene, 2, seed);
+            scene_seal_as(&scene, state);
             (void)with_tank(&scene, 0, 0, drive_circle);
             (void)with_tank(&scene, 1, 0, drive_stop_and_go);
             for (int32_t c = 1; c < 3; c++) {
@@ -172,15 +178,15 @@ static void session_time_is_within_its_claim_on_every_line(void **state)
     }
     print_message("             %lld looks, %lld off by more than claimed\n", (long long)looks,
                   (long long)wrong);
-    assert_true(looks > 130000);
+    assert_true(looks > 650000);
     assert_true(wrong * 1000 <= looks);
 }
 
 static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void **state)
 {
-    (void)state;
     Scene scene;
     scene_open(&scene, 2, 4);
+    scene_seal_as(&scene, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 1, 0, drive_circle);
     scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
@@ -194,7 +200,7 @@ static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void 
     scene_forget_seen(&scene);
     scene_run(&scene, FL_SEC(40), NULL);
     scene_say_seen(&scene);
-    assert_int_equal(fl_session_peer_count(scene.node[0].session), 2);
+    assert_int_equal(fl_peer_count(scene.node[0].session), 2);
     assert_true(scene.seen.clock_looks > 2000);
     assert_true(scene.seen.clock_worst < FL_MS(20));
     assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
@@ -203,9 +209,9 @@ static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void 
 
 static void a_client_that_paused_is_back_at_the_hosts_time(void **state)
 {
-    (void)state;
     Scene scene;
     scene_open(&scene, 1, 4);
+    scene_seal_as(&scene, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 1, 0, drive_circle);
     scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
@@ -243,66 +249,65 @@ static int32_t make_message(uint8_t *bytes, int32_t from, int32_t to, int32_t n)
     return size;
 }
 
-/// The number of `to` among node's peers, as the session counts them now.
-static int32_t peer_number(const Scene *scene, int32_t node, int32_t to)
+/// `to` as `node` knows it; {0}: not yet.
+static FlPeerId peer_at(const Scene *scene, int32_t node, int32_t to)
 {
-    const FlSession *session = scene->node[node].session;
-    int32_t number = 0;
-    for (int32_t p = 0; p < session->def.peer_capacity; p++) {
-        if (session->peers[p].used) {
-            if (fl_address_equal(session->peers[p].address, scene_address(to))) {
-                return number;
-            }
-            number++;
-        }
-    }
-    return -1;
+    FlPeerId none = {0};
+    const FlSession *other = scene->node[to].session;
+    return node == to || other == NULL ? none
+                                       : fl_peer_of_number(scene->node[node].session, other->self);
 }
 
 static void talk_on(Scene *scene, int32_t node)
 {
     Talk *talk = (Talk *)scene->ctx;
     FlSession *session = scene->node[node].session;
-    uint8_t bytes[128], got[128];
+    uint8_t bytes[128];
     for (int32_t to = 0; to < scene->node_count; to++) {
-        int32_t peer = peer_number(scene, node, to);
-        while (peer >= 0 && talk->said[node][to] < TALK_MESSAGES) {
-            int32_t size = make_message(bytes, node, to, talk->said[node][to]);
-            if (fl_session_send(session, peer, FL_DELIVERY_ORDERED, bytes, size) != FL_OK) {
+        FlPeerId peer = peer_at(scene, node, to);
+        while (peer.index1 != 0 && talk->said[node][to] < TALK_MESSAGES) {
+            FlEvent event = {.type = (uint16_t)talk->said[node][to], .bytes = bytes};
+            event.count = make_message(bytes, node, to, talk->said[node][to]);
+            if (fl_event_send(session, peer, &event) != FL_OK) {
                 break;
             }
             talk->said[node][to]++;
         }
     }
-    int32_t count;
-    int32_t peer;
-    while (fl_session_take(session, got, sizeof got, &count, &peer) == FL_OK) {
-        int32_t from = got[0] / 16;
-        assert_int_equal(peer, peer_number(scene, node, from));
+    FlEvent got;
+    while (fl_event_take(session, &got) == FL_OK) {
+        int32_t from = got.bytes[0] / 16;
+        FlPeerId sender = peer_at(scene, node, from);
+        assert_memory_equal(&got.from, &sender, sizeof sender);
+        assert_int_equal(got.type, talk->heard[from][node]);
+        assert_int_equal(got.delivery, FL_DELIVERY_ORDERED);
         int32_t size = make_message(bytes, from, node, talk->heard[from][node]++);
-        assert_int_equal(count, size);
-        assert_memory_equal(got, bytes, (size_t)size);
+        assert_int_equal(got.count, size);
+        assert_memory_equal(got.bytes, bytes, (size_t)size);
     }
 }
 
 static bool all_is_said(const Scene *scene)
 {
     const Talk *talk = (const Talk *)scene->ctx;
-    for (int32_t i = 1; i < scene->node_count; i++) {
-        if (talk->heard[0][i] < TALK_MESSAGES || talk->heard[i][0] < TALK_MESSAGES) {
-            return false;
+    for (int32_t i = 0; i < scene->node_count; i++) {
+        for (int32_t j = 0; j < scene->node_count; j++) {
+            if (i != j && talk->heard[i][j] < TALK_MESSAGES) {
+                return false;
+            }
         }
     }
     return true;
 }
 
-static void messages_arrive_once_and_in_order_beside_the_motion(void **state)
+static void
+everybodys_messages_to_everybody_arrive_once_and_in_order_beside_the_motion(void **state)
 {
-    (void)state;
     Scene scene; // which checks the poses meanwhile
     Talk talk;
     memset(&talk, 0, sizeof talk);
     scene_open(&scene, 3, 6);
+    scene_seal_as(&scene, state);
     scene.visit = talk_on;
     scene.ctx = &talk;
     for (int32_t i = 0; i < 4; i++) {
@@ -315,21 +320,25 @@ static void messages_arrive_once_and_in_order_beside_the_motion(void **state)
     }
     scene_start_all(&scene);
     scene_run(&scene, FL_SEC(120), all_is_said);
-    print_message("             6 x %d messages in %.1f s at 30 %% loss\n", TALK_MESSAGES,
+    print_message("             12 x %d messages in %.1f s at 30 %% loss\n", TALK_MESSAGES,
                   fl_span_seconds(scene.now));
     scene_say_seen(&scene);
     assert_true(all_is_said(&scene));
-    int32_t peer;
-    int32_t count;
-    uint8_t byte;
     FlSession *host = scene.node[0].session;
-    assert_int_equal(fl_session_take(host, &byte, 1, &count, &peer), FL_NOT_FOUND);
-    assert_int_equal(fl_session_send(host, 3, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
-    assert_int_equal(fl_session_send(host, -1, FL_DELIVERY_ORDERED, "x", 1), FL_NOT_FOUND);
+    FlEvent event;
+    assert_int_equal(fl_event_take(host, &event), FL_NOT_FOUND);
+    assert_int_equal(count_of(&scene, 0, FL_SESSION_EVENTS_RELAYED), 6 * TALK_MESSAGES);
+    FlEvent more = {.bytes = (const uint8_t *)"x", .count = 1};
+    FlPeerId gone = fl_peer_of_number(host, 1);
+    gone.generation++;
+    assert_int_equal(fl_event_send(host, gone, &more), FL_STALE_ID);
+    assert_int_equal(fl_event_send(host, fl_peer_self(host), &more), FL_STALE_ID);
     FlLinkStats stats;
     memset(&stats, 7, sizeof stats);
-    assert_int_equal(fl_session_peer_stats(host, 3, 0, &stats), FL_NOT_FOUND);
+    assert_int_equal(fl_peer_stats(host, gone, 0, &stats), FL_STALE_ID);
     assert_int_equal(stats.packets_out, 0);
+    FlPeerId fellow = peer_at(&scene, 1, 2); // whom only the host has a link to
+    assert_int_equal(fl_peer_stats(scene.node[1].session, fellow, 0, &stats), FL_NOT_FOUND);
     scene_close(&scene);
 }
 
@@ -342,16 +351,22 @@ typedef struct Crowd {
     int32_t large; // how many of them take long updates
 } Crowd;
 
+static void make_crowd(Scene *scene)
+{
+    Crowd *crowd = (Crowd *)scene->ctx;
+    FlEntityDef def = fl_entity_def_default();
+    for (int32_t i = 0; i < CROWD && crowd->id[i].index1 == 0; i++) {
+        assert_int_equal(fl_entity_create(scene->node[0].session, &def, &crowd->id[i]), FL_OK);
+    }
+}
+
 // Sixty things that jump about so that every frame is news.
 static void move_crowd(Scene *scene, int32_t node)
 {
     Crowd *crowd = (Crowd *)scene->ctx;
     FlTime now = scene_clock(scene, 0, scene->now);
+    make_crowd(scene);
     for (int32_t i = 0; i < CROWD && node == 0; i++) {
-        if (crowd->id[i].index1 == 0) {
-            FlEntityDef def = fl_entity_def_default();
-            assert_int_equal(fl_entity_create(scene->node[0].session, &def, &crowd->id[i]), FL_OK);
-        }
         FlState state = {.time = now};
         state.position.x = (double)(scene->frame * 7 % 400);
         state.position.y = (double)i;
@@ -364,13 +379,14 @@ static void move_crowd(Scene *scene, int32_t node)
     }
 }
 
-static void a_small_budget_is_shared_by_all(int32_t large)
+static void a_small_budget_is_shared_by_all(int32_t large, void **state)
 {
     Scene scene;
     Crowd crowd;
     memset(&crowd, 0, sizeof crowd);
     crowd.large = large;
     scene_open(&scene, 1, 6);
+    scene_seal_as(&scene, state);
     scene.visit = move_crowd;
     scene.ctx = &crowd;
     FlLinkDef *link = &scene.node[0].def.link;
@@ -380,12 +396,13 @@ static void a_small_budget_is_shared_by_all(int32_t large)
     scene_run(&scene, FL_SEC(3), NULL);
     FlLinkStats before;
     FlTime now = scene_clock(&scene, 0, scene.now);
-    assert_int_equal(fl_session_peer_stats(scene.node[0].session, 0, now, &before), FL_OK);
+    FlPeerId client = fl_peer_of_number(scene.node[0].session, 1);
+    assert_int_equal(fl_peer_stats(scene.node[0].session, client, now, &before), FL_OK);
     uint64_t taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN);
     scene_run(&scene, FL_SEC(23), NULL);
     FlLinkStats after;
     now = scene_clock(&scene, 0, scene.now);
-    assert_int_equal(fl_session_peer_stats(scene.node[0].session, 0, now, &after), FL_OK);
+    assert_int_equal(fl_peer_stats(scene.node[0].session, client, now, &after), FL_OK);
     taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN) - taken;
     double rate = (double)(after.bytes_out - before.bytes_out) / 20.0;
     double each = (double)(after.bytes_out - before.bytes_out) / (double)taken;
@@ -410,31 +427,30 @@ static void a_small_budget_is_shared_by_all(int32_t large)
 
 static void with_a_small_budget_everybody_has_a_turn(void **state)
 {
-    (void)state;
-    a_small_budget_is_shared_by_all(0);
+    a_small_budget_is_shared_by_all(0, state);
 }
 
 static void with_a_small_budget_large_updates_have_their_turn_too(void **state)
 {
-    (void)state;
-    a_small_budget_is_shared_by_all(CROWD / 4);
-    a_small_budget_is_shared_by_all(CROWD);
+    a_small_budget_is_shared_by_all(CROWD / 4, state);
+    a_small_budget_is_shared_by_all(CROWD, state);
 }
 
 static void what_waits_for_the_budget_goes_when_there_is_some_without_another_frame(void **state)
 {
-    (void)state;
     Scene scene;
     Crowd crowd;
     memset(&crowd, 0, sizeof crowd);
     crowd.large = CROWD;
     scene_open(&scene, 1, 6);
+    scene_seal_as(&scene, state);
     scene.ctx = &crowd;
     scene.node[0].no_frames = scene.node[1].no_frames = true;
     FlLinkDef *link = &scene.node[0].def.link;
     link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(2), NULL);
+    make_crowd(&scene); // and announces it
+    scene_run(&scene, FL_SEC(10), NULL);
     scene.node[1].cut_in = true; // so that no answer wakes the host
     move_crowd(&scene, 0);       // takes most of what was saved up
     scene.node[0].due = scene.now;
@@ -451,34 +467,52 @@ static void what_waits_for_the_budget_goes_when_there_is_some_without_another_fr
 
 // ---------------------------------------------------------------- an old motion
 
-static void what_is_told_anew_to_a_late_comer_is_told_to_all(void **state)
+static void what_is_old_is_told_to_a_late_comer_from_a_later_time_and_to_nobody_else(void **state)
 {
-    (void)state;
-    Scene scene; // which checks that all show what the owner compares the truth with
+    Scene scene; // which checks that each shows to the bit what travelled
     scene_open(&scene, 4, 8);
-    (void)with_tank(&scene, 0, 0, drive_circle);
-    scene.node[0].tank[0].def.trigger.silence_ns = FL_FOREVER;
-    scene.node[0].tank[0].def.model = FL_MODEL_CIRCULAR;
+    scene_seal_as(&scene, state);
+    for (int32_t i = 0; i < 2; i++) { // the host's own, and one that it passes on
+        (void)with_tank(&scene, i, 0, drive_circle);
+        scene.node[i].tank[0].def.trigger.silence_ns = FL_FOREVER;
+        scene.node[i].tank[0].def.model = FL_MODEL_CIRCULAR;
+    }
     for (int32_t i = 1; i < 5; i++) {
         scene_network(&scene, i, FL_MS(30), 0, 0);
     }
     assert_int_equal(scene_start(&scene, 0), FL_OK);
     for (int32_t i = 1; i < 5; i++) {
         assert_int_equal(scene_start(&scene, i), FL_OK);
+        FlTime joined = scene_clock(&scene, 0, scene.now) - scene_clock(&scene, 0, 0);
         scene_run(&scene, scene.now + FL_SEC(12), NULL);
-        for (int32_t j = 1; j <= i; j++) {
-            assert_int_equal(scene.node[j].heard[0][0].newest1, scene.node[0].tank[0].told_count);
+        for (int32_t j = 0; j <= i; j++) {
+            for (int32_t owner = 0; owner < 2; owner++) {
+                const SceneHeard *heard = &scene.node[j].heard[owner][0];
+                const SceneTank *tank = &scene.node[owner].tank[0];
+                if (j == owner) {
+                    continue;
+                }
+                assert_int_equal(heard->newest1, tank->told_count);
+                bool late = j > 1; // came when it was old
+                FlTime told = tank->told[0].motion.time;
+                assert_true(tank->told_count > 1 || late == (heard->motion.time > told));
+                assert_true(j < i || !late || tank->told_count > 1 ||
+                            heard->motion.time > joined - FL_SEC(5));
+            }
         }
     }
     scene_say_seen(&scene);
+    print_message("             told from a later time: off by %.4f m at worst\n",
+                  scene.seen.worst_retold);
+    assert_true(scene.seen.worst_retold > 0.0 && scene.seen.worst_retold < 0.1);
     scene_close(&scene);
 }
 
-static void a_state_behind_the_present_is_taken_although_the_motion_was_told_anew(void **state)
+static void a_state_behind_the_present_is_taken_although_the_motion_is_told_from_later(void **state)
 {
-    (void)state;
     Scene scene;
     scene_open(&scene, 1, 8);
+    scene_seal_as(&scene, state);
     assert_int_equal(scene_start(&scene, 0), FL_OK);
     FlEntityDef def = fl_entity_def_default();
     def.trigger.silence_ns = FL_FOREVER;
@@ -504,9 +538,9 @@ static void a_state_behind_the_present_is_taken_although_the_motion_was_told_ane
 
 static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
 {
-    (void)state;
     Scene scene;
     scene_open(&scene, 3, 2024);
+    scene_seal_as(&scene, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 0, 1, drive_stop_and_go);
     (void)with_tank(&scene, 1, 0, drive_straight);
@@ -527,28 +561,29 @@ static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
     assert_true(scene.datagram_count > 1000);
     // Of every byte sent: changes with anything that link, clock, motion or session say
     // differently.
-    assert_int_equal(scene.hash, UINT64_C(0xbd6b0a2afca968e6));
+    assert_int_equal(scene.hash,
+                     scene.sealed ? UINT64_C(0xca1760bd4dba8908) : UINT64_C(0xde3b21d911a1aabc));
     scene_close(&scene);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pose_is_explained_by_the_trigger_the_way_and_the_clocks),
-        cmocka_unit_test(a_lossless_line_shows_each_update_one_way_after_its_frame),
-        cmocka_unit_test(a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way),
+        SCENE_BOTH(every_pose_is_explained_by_the_trigger_the_way_and_the_clocks),
+        SCENE_BOTH(a_lossless_line_shows_each_update_one_way_after_its_frame),
+        SCENE_BOTH(a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way),
         cmocka_unit_test(global_time_beats_one_way_delays_and_those_beat_the_local_clock),
-        cmocka_unit_test(an_update_that_was_overtaken_is_ignored_and_counted),
-        cmocka_unit_test(session_time_is_within_its_claim_on_every_line),
-        cmocka_unit_test(a_host_that_paused_is_back_at_the_time_that_went_on_without_it),
-        cmocka_unit_test(a_client_that_paused_is_back_at_the_hosts_time),
-        cmocka_unit_test(messages_arrive_once_and_in_order_beside_the_motion),
-        cmocka_unit_test(with_a_small_budget_everybody_has_a_turn),
-        cmocka_unit_test(with_a_small_budget_large_updates_have_their_turn_too),
-        cmocka_unit_test(what_waits_for_the_budget_goes_when_there_is_some_without_another_frame),
-        cmocka_unit_test(what_is_told_anew_to_a_late_comer_is_told_to_all),
-        cmocka_unit_test(a_state_behind_the_present_is_taken_although_the_motion_was_told_anew),
-        cmocka_unit_test(a_scene_is_the_same_bytes_with_every_compiler),
+        SCENE_BOTH(an_update_that_was_overtaken_is_ignored_and_counted),
+        SCENE_BOTH(session_time_is_within_its_claim_on_every_line),
+        SCENE_BOTH(a_host_that_paused_is_back_at_the_time_that_went_on_without_it),
+        SCENE_BOTH(a_client_that_paused_is_back_at_the_hosts_time),
+        SCENE_BOTH(everybodys_messages_to_everybody_arrive_once_and_in_order_beside_the_motion),
+        SCENE_BOTH(with_a_small_budget_everybody_has_a_turn),
+        SCENE_BOTH(with_a_small_budget_large_updates_have_their_turn_too),
+        SCENE_BOTH(what_waits_for_the_budget_goes_when_there_is_some_without_another_frame),
+        SCENE_BOTH(what_is_old_is_told_to_a_late_comer_from_a_later_time_and_to_nobody_else),
+        SCENE_BOTH(a_state_behind_the_present_is_taken_although_the_motion_is_told_from_later),
+        SCENE_BOTH(a_scene_is_the_same_bytes_with_every_compiler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

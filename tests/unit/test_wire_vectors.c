@@ -403,7 +403,7 @@ static void say_everything(Text *text)
     NamedWorld worlds[WORLDS];
     make_worlds(worlds);
     say(text,
-        "{\"about\": \"Bytes of updates and what they mean; see spec/WIRE.md section 8.\",\n");
+        "{\"about\": \"Bytes of updates and what they mean; see spec/WIRE.md section 4.1.\",\n");
     say(text, "\"wire_version\": %u,\n\"worlds\": [", FL_WIRE_VERSION);
     for (int32_t i = 0; i < WORLDS; i++) {
         say(text, "%s", i == 0 ? "" : ",\n ");

@@ -1,0 +1,163 @@
+// fairlead/group.h: who belongs to a session, who owns what, and who hosts.
+//
+// The host is the authority on membership and ownership. What it knows travels as *announcements*:
+// the present truth about one member or one entity number, sent reliably to whoever has not got it
+// yet. A later announcement replaces an earlier one, so a peer that is behind skips what is past,
+// and a late joiner gets everything by the same way.
+//
+// Ownership has *epochs*: a number that counts the owners (and reincarnations) of an entity number.
+// Whatever carries an older epoch is dropped. Epochs live on a circle of 2^16.
+//
+// Threads: nothing here keeps state of its own.
+#ifndef FAIRLEAD_GROUP_H
+#define FAIRLEAD_GROUP_H
+
+#include "fairlead/base.h"
+#include "fairlead/wire.h"
+
+/// Who talks to whom.
+typedef enum FlTopology {
+    FL_TOPOLOGY_STAR,   ///< Everybody with the host, which passes on.
+    FL_TOPOLOGY_MESH,   ///< Introduced peers directly; who cannot reach each other does not meet.
+    FL_TOPOLOGY_HYBRID, ///< Directly where it works, through the host where it does not.
+} FlTopology;
+
+/// How somebody left.
+typedef enum FlLeft {
+    FL_LEFT_GOODBYE,
+    FL_LEFT_TIMED_OUT,
+    FL_LEFT_REMOVED, ///< The host sent it away.
+} FlLeft;
+
+// ---------------------------------------------------------------- epochs
+
+/// True if `a` is a later epoch than `b`, on the circle.
+static inline bool fl_epoch_newer(uint16_t a, uint16_t b)
+{
+    uint16_t ahead = (uint16_t)(a - b);
+    return ahead != 0 && ahead < 0x8000u;
+}
+
+/// The epoch nearest to `near` with these low eight bits.
+FL_API uint16_t fl_epoch_unwrap(uint16_t near, uint8_t low);
+
+// ---------------------------------------------------------------- who hosts next
+
+/// The successor of a host that is gone: the lowest number of those present. -1: nobody is left.
+FL_API int32_t fl_group_successor(const bool *present, int32_t count, int32_t gone);
+
+// ---------------------------------------------------------------- messages
+
+/// The kinds of reliable messages between sessions; the first byte of each.
+typedef enum FlGroupKind {
+    FL_GROUP_EVENT = 1,
+    FL_GROUP_MEMBER = 2,
+    FL_GROUP_ENTITY = 3,
+    FL_GROUP_ENTITY_END = 4,
+    FL_GROUP_GIVE = 5,
+    FL_GROUP_SCOPE = 6,
+    FL_GROUP_MEET = 7,
+    FL_GROUP_REACH = 8,
+} FlGroupKind;
+
+/// No message but an event is longer.
+#define FL_GROUP_MESSAGE_BYTES 320
+
+/// Events: to whom. FL_EVENT_TO_ALL, or a list of members' numbers.
+#define FL_EVENT_TO_ALL 0
+#define FL_EVENT_TO_AT_MOST 64
+
+/// What precedes the game's bytes in an event.
+typedef struct FlEventHead {
+    uint16_t from; ///< Members' numbers.
+    uint16_t type;
+    uint8_t delivery; ///< As it is to be passed on: 0 ordered, 1 unordered, 2 quickest.
+    int32_t to_count; ///< FL_EVENT_TO_ALL: all others.
+    uint16_t to[FL_EVENT_TO_AT_MOST];
+} FlEventHead;
+
+/// Somebody is in the session, or no longer.
+typedef struct FlMemberMessage {
+    uint16_t number;
+    uint32_t incarnation; ///< Counts those who had the number.
+    bool present;
+    FlLeft left;        ///< When not present.
+    uint64_t client_id; ///< When present.
+} FlMemberMessage;
+
+/// What an entity is, in the words of those who make it; of no interest here.
+#define FL_GROUP_TRAIT_BYTES 96
+
+/// An entity is there, and whose it is.
+typedef struct FlEntityMessage {
+    uint16_t number; ///< Of the entity.
+    uint16_t epoch;
+    uint16_t born;  ///< The epoch it was made in: another one is another entity.
+    uint16_t owner; ///< The member's number.
+    int32_t trait_bytes;
+    uint8_t traits[FL_GROUP_TRAIT_BYTES];
+} FlEntityMessage;
+
+/// An entity is there no longer.
+typedef struct FlEntityEndMessage {
+    uint16_t number;
+    uint16_t epoch; ///< The last one.
+} FlEntityEndMessage;
+
+/// The owner hands an entity on: it is the host's to say so to everybody.
+typedef struct FlGiveMessage {
+    uint16_t number;
+    uint16_t epoch; ///< The owner's, which ends.
+    uint16_t to;
+} FlGiveMessage;
+
+/// Who may see a listed entity.
+typedef struct FlScopeMessage {
+    uint16_t number;
+    uint16_t epoch;
+    uint16_t member;
+    bool sees;
+} FlScopeMessage;
+
+/// Room for the words by which two members recognise each other (room `seal` writes them).
+#define FL_GROUP_KEY_BYTES 256
+
+/// Two members should talk directly: with keys, or with a conversation number where there are none.
+typedef struct FlMeetMessage {
+    uint16_t member;
+    uint32_t incarnation;
+    uint16_t conversation; ///< 1 to 65535; 0: with keys.
+    FlAddress address;     ///< Where it is, as the host sees it.
+    int32_t key_bytes;     ///< 0: without keys.
+    uint8_t keys[FL_GROUP_KEY_BYTES];
+} FlMeetMessage;
+
+/// Whether the sender reaches a member directly.
+typedef struct FlReachMessage {
+    uint16_t member;
+    uint32_t incarnation;
+    bool direct;
+} FlReachMessage;
+
+/// Followed by the game's bytes, to the end.
+FL_API void fl_event_head_write(FlWriter *writer, const FlEventHead *head);
+FL_API FL_NODISCARD bool fl_event_head_read(FlReader *reader, FlEventHead *head);
+
+// Writers put the kind first. Readers start after it and fail on anything that a writer would not
+// write, a byte too many included. spec/WIRE.md section 8.
+FL_API void fl_member_message_write(FlWriter *writer, const FlMemberMessage *message);
+FL_API FL_NODISCARD bool fl_member_message_read(FlReader *reader, FlMemberMessage *message);
+FL_API void fl_entity_message_write(FlWriter *writer, const FlEntityMessage *message);
+FL_API FL_NODISCARD bool fl_entity_message_read(FlReader *reader, FlEntityMessage *message);
+FL_API void fl_entity_end_message_write(FlWriter *writer, const FlEntityEndMessage *message);
+FL_API FL_NODISCARD bool fl_entity_end_message_read(FlReader *reader, FlEntityEndMessage *message);
+FL_API void fl_give_message_write(FlWriter *writer, const FlGiveMessage *message);
+FL_API FL_NODISCARD bool fl_give_message_read(FlReader *reader, FlGiveMessage *message);
+FL_API void fl_scope_message_write(FlWriter *writer, const FlScopeMessage *message);
+FL_API FL_NODISCARD bool fl_scope_message_read(FlReader *reader, FlScopeMessage *message);
+FL_API void fl_meet_message_write(FlWriter *writer, const FlMeetMessage *message);
+FL_API FL_NODISCARD bool fl_meet_message_read(FlReader *reader, FlMeetMessage *message);
+FL_API void fl_reach_message_write(FlWriter *writer, const FlReachMessage *message);
+FL_API FL_NODISCARD bool fl_reach_message_read(FlReader *reader, FlReachMessage *message);
+
+#endif

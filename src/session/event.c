@@ -1,0 +1,291 @@
+// Events: sending, passing on, taking.
+//
+// In a session with a host in the middle an event goes to the host once, which passes it on; what a
+// receiver's full queue holds up waits there, and its source's next ones behind it (so does the
+// source itself, by its link's window). Unordered ones to a peer that is reached directly go
+// directly.
+//
+// Events that arrived wait in a ring of bytes: length 16, from 16, type 16, delivery 8, bytes.
+#include "private.h"
+
+#include <string.h>
+
+#define RING_HEAD 7
+#define SHORT_LIST 24 // recipients of an unordered event: it must fit one fragment
+
+// ---------------------------------------------------------------- the ring
+
+static void ring_put(EventRing *ring, const void *bytes, int32_t count)
+{
+    const uint8_t *from = (const uint8_t *)bytes;
+    for (int32_t i = 0; i < count; i++) {
+        ring->bytes[ring->head++ % ring->capacity] = from[i];
+    }
+}
+
+static void ring_take(EventRing *ring, uint8_t *bytes, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        bytes[i] = ring->bytes[ring->tail++ % ring->capacity];
+    }
+}
+
+bool fl__event_room(const FlSession *session)
+{
+    return session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
+}
+
+static void keep(FlSession *session, const FlEventHead *head, const uint8_t *bytes, int32_t count)
+{
+    uint8_t front[RING_HEAD] = {
+        (uint8_t)count,      (uint8_t)(count >> 8),
+        (uint8_t)head->from, (uint8_t)(head->from >> 8),
+        (uint8_t)head->type, (uint8_t)(head->type >> 8),
+        head->delivery,
+    };
+    ring_put(&session->events, front, RING_HEAD);
+    ring_put(&session->events, bytes, count);
+    session->count[FL_SESSION_EVENTS_TAKEN]++;
+}
+
+FlResult fl_event_take(FlSession *session, FlEvent *event)
+{
+    memset(event, 0, sizeof *event);
+    if (session->events.head == session->events.tail) {
+        return FL_NOT_FOUND;
+    }
+    uint8_t front[RING_HEAD];
+    ring_take(&session->events, front, RING_HEAD);
+    event->count = front[0] | front[1] << 8;
+    event->from = fl__peer_id(session, front[2] | front[3] << 8);
+    event->type = (uint16_t)(front[4] | front[5] << 8);
+    event->delivery = (FlDelivery)front[6];
+    event->bytes = session->taken;
+    ring_take(&session->events, session->taken, event->count);
+    session->stuck = true; // links that waited for the room can go on
+    return FL_OK;
+}
+
+// ---------------------------------------------------------------- passing on
+
+static bool is_for(const FlEventHead *head, int32_t member)
+{
+    if (head->to_count == FL_EVENT_TO_ALL) {
+        return member != head->from;
+    }
+    for (int32_t i = 0; i < head->to_count; i++) {
+        if (head->to[i] == member) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static FlResult send_over(FlSession *session, int32_t line, const FlEventHead *head,
+                          const uint8_t *bytes, int32_t count)
+{
+    if (!fl__news_flush(session, line)) { // who it is from is told before
+        return FL_WOULD_BLOCK;
+    }
+    uint8_t message[MESSAGE_ROOM];
+    FlWriter w;
+    fl_writer_init(&w, message, MESSAGE_ROOM);
+    fl_event_head_write(&w, head);
+    fl_writer_bytes(&w, bytes, count);
+    FL_ASSERT(!w.failed);
+    fl__line_wake(session, line);
+    FlResult result = fl_link_send(session->lines[line].link, (FlDelivery)head->delivery, message,
+                                   fl_writer_size(&w));
+    if (result == FL_OK) { // slow perhaps, but it takes its messages
+        session->lines[line].blocked_since = FL_FOREVER;
+    }
+    return result;
+}
+
+// To every line whose member it is for, from `held->to` on. False: held up.
+static bool pass_on(FlSession *session, Held *held)
+{
+    FlReader r;
+    fl_reader_init(&r, held->bytes, held->count);
+    (void)fl_reader_take(&r, 8);
+    FlEventHead head;
+    if (!fl_event_head_read(&r, &head)) {
+        return true;
+    }
+    int32_t count = fl_reader_left(&r);
+    const uint8_t *bytes = fl_reader_bytes(&r, count);
+    FlEventHead to_one = head;
+    to_one.to_count = FL_EVENT_TO_ALL; // who gets it need not know who else does
+    for (; held->to < session->member_count; held->to++) {
+        const Member *member = &session->members[held->to];
+        if (!member->present || member->line == FL__NONE || !is_for(&head, held->to)) {
+            continue;
+        }
+        FlResult result = send_over(session, member->line, &to_one, bytes, count);
+        session->lines[member->line].full = result == FL_WOULD_BLOCK;
+        if (result == FL_WOULD_BLOCK) {
+            fl__line_wake(session, member->line); // which sees for how long
+            return false;
+        }
+        session->count[FL_SESSION_EVENTS_RELAYED] += head.from != session->self ? 1 : 0;
+    }
+    return true;
+}
+
+static void begin_held(FlSession *session, Held *held, const uint8_t *bytes, int32_t count)
+{
+    memcpy(held->bytes, bytes, (size_t)count);
+    held->count = count;
+    held->to = 0;
+    if (pass_on(session, held)) {
+        held->count = 0;
+    } else {
+        session->held_count++;
+    }
+}
+
+static void resume(FlSession *session, Held *held)
+{
+    if (held->count > 0 && pass_on(session, held)) {
+        held->count = 0;
+        session->held_count--;
+    }
+}
+
+void fl__event_resume(FlSession *session, FlTime now)
+{
+    if (session->held_count > 0) {
+        resume(session, &session->held);
+        for (int32_t i = 0; i < session->line_count; i++) {
+            Line *line = &session->lines[i];
+            bool held = line->used && line->held.count > 0;
+            if (held) {
+                resume(session, &line->held);
+                session->stuck = session->stuck || line->held.count == 0;
+            }
+        }
+    }
+    if (session->stuck) {
+        session->stuck = false;
+        for (int32_t i = 0; i < session->line_count; i++) {
+            if (session->lines[i].used) {
+                fl__messages_take(session, i, now);
+            }
+        }
+    }
+}
+
+bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now)
+{
+    (void)now;
+    Line *line = &session->lines[index];
+    FlReader r;
+    fl_reader_init(&r, session->message, count);
+    (void)fl_reader_take(&r, 8);
+    FlEventHead head;
+    if (!fl_event_head_read(&r, &head) || head.from >= session->member_count) {
+        return false;
+    }
+    bool host = fl__is_host(session);
+    bool theirs = head.from == line->member || (!host && line->member == session->host);
+    int32_t bytes = fl_reader_left(&r);
+    if (!theirs || bytes > FL_EVENT_BYTES) {
+        return false;
+    }
+    if (is_for(&head, session->self)) {
+        keep(session, &head, fl_reader_bytes(&r, bytes), bytes);
+    }
+    if (host) {
+        begin_held(session, &line->held, session->message, count);
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- sending
+
+static FlResult send_direct(FlSession *session, int32_t line, const FlEventHead *head,
+                            const FlEvent *event)
+{
+    FlResult result = send_over(session, line, head, event->bytes, event->count);
+    session->count[FL_SESSION_EVENTS_SENT] += result == FL_OK ? 1 : 0;
+    return result;
+}
+
+static FlResult send_as_host(FlSession *session, const FlEventHead *head, const FlEvent *event)
+{
+    if (session->held.count > 0) {
+        return FL_WOULD_BLOCK;
+    }
+    uint8_t message[MESSAGE_ROOM];
+    FlWriter w;
+    fl_writer_init(&w, message, MESSAGE_ROOM);
+    fl_event_head_write(&w, head);
+    fl_writer_bytes(&w, event->bytes, event->count);
+    begin_held(session, &session->held, message, fl_writer_size(&w));
+    session->count[FL_SESSION_EVENTS_SENT]++;
+    return FL_OK;
+}
+
+static FlResult check(const FlSession *session, int32_t to_count, const FlEvent *event)
+{
+    bool ordered = event->delivery == FL_DELIVERY_ORDERED;
+    int32_t longest = ordered ? FL_EVENT_BYTES : FL_EVENT_SHORT_BYTES;
+    int32_t most = ordered ? FL_EVENT_TO_AT_MOST : SHORT_LIST;
+    if (event->count < 0 || event->count > longest || to_count > most || to_count < 0) {
+        return FL_BAD_VALUE;
+    }
+    if (session->state == FL_SESSION_ENDED) {
+        return FL_STALE_ID;
+    }
+    return session->complete ? FL_OK : FL_WOULD_BLOCK;
+}
+
+static FlResult send_event(FlSession *session, const FlEventHead *head, const FlEvent *event)
+{
+    if (fl__is_host(session)) {
+        return send_as_host(session, head, event);
+    }
+    int32_t line = session->members[session->host].line;
+    bool short_cut = head->to_count == 1 && event->delivery != FL_DELIVERY_ORDERED;
+    if (short_cut) {
+        line = fl__route(session, head->to[0]);
+    }
+    return line == FL__NONE ? FL_WOULD_BLOCK : send_direct(session, line, head, event);
+}
+
+FlResult fl_event_send_some(FlSession *session, const FlPeerId *to, int32_t to_count,
+                            const FlEvent *event)
+{
+    FlResult result = check(session, to_count, event);
+    if (result != FL_OK || to_count == 0) {
+        return result;
+    }
+    FlEventHead head = {.from = (uint16_t)session->self,
+                        .type = event->type,
+                        .delivery = (uint8_t)event->delivery,
+                        .to_count = to_count};
+    for (int32_t i = 0; i < to_count; i++) {
+        int32_t member = fl__member_of(session, to[i]);
+        if (member == FL__NONE || member == session->self) {
+            return FL_STALE_ID;
+        }
+        head.to[i] = (uint16_t)member;
+    }
+    return send_event(session, &head, event);
+}
+
+FlResult fl_event_send(FlSession *session, FlPeerId to, const FlEvent *event)
+{
+    if (to.index1 != 0) {
+        return fl_event_send_some(session, &to, 1, event);
+    }
+    FlResult result = check(session, 0, event);
+    if (result != FL_OK) {
+        return result;
+    }
+    FlEventHead head = {.from = (uint16_t)session->self,
+                        .type = event->type,
+                        .delivery = (uint8_t)event->delivery,
+                        .to_count = FL_EVENT_TO_ALL};
+    return send_event(session, &head, event);
+}

@@ -1,0 +1,300 @@
+// Inputs: a stream per player and tick, sent with every packet until it has arrived.
+//
+// Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
+// known to have, oldest first, so what is here of a member is always a stretch without gaps. A line
+// whose end falls behind by a whole ring can never catch up: it is closed.
+
+// INPUTS: what a player did.                                     spec/WIRE.md section 7.8
+//
+//   bits  field    unit   valid
+//   8     kind     -      4
+//   16    member   -      whose
+//   8     of       -      low bits of its incarnation
+//   32    newest   tick   low bits of the newest tick
+//   8     count    -      1..255 ticks follow, up to the newest, oldest first
+//   per tick: the session's input bytes
+#include "private.h"
+
+#include <string.h>
+
+#define INPUTS_HEAD 9
+#define KIND_INPUTS 4
+#define TICKS_AT_MOST 255
+
+static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
+{
+    int64_t ring = tick & (session->def.input_ticks - 1);
+    int64_t at = (int64_t)member * session->def.input_ticks + ring;
+    return &session->input_bytes[at * session->def.input_bytes];
+}
+
+static InputWay *way_of(const FlSession *session, int32_t line, int32_t member)
+{
+    return &session->input_way[line * session->member_count + member];
+}
+
+void fl__input_line_open(FlSession *session, int32_t line)
+{
+    for (int32_t member = 0; member < session->member_count; member++) {
+        int64_t before = session->inputs[member].oldest - 1;
+        InputWay fresh = {before, before};
+        *way_of(session, line, member) = fresh;
+    }
+}
+
+void fl__input_resume(FlSession *session, int32_t line, int32_t member)
+{
+    const Inputs *in = &session->inputs[member];
+    int64_t from = in->newest - session->def.input_ticks / 2;
+    InputWay *way = way_of(session, line, member);
+    way->acked = from > way->acked ? from : way->acked;
+    way->acked = in->newest < 0 ? -1 : way->acked;
+    way->sent = way->acked;
+}
+
+// Do this member's inputs go over this line?
+static bool goes(const FlSession *session, int32_t member, const Line *line)
+{
+    if (member == line->member || session->inputs[member].newest < 0) {
+        return false;
+    }
+    if (member == session->self) {
+        return line->heard;
+    }
+    return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
+           !fl__bit(&session->direct[member * session->member_words], line->member);
+}
+
+int32_t fl__input_needs(const FlSession *session, int32_t index)
+{
+    if (session->def.input_bytes == 0) {
+        return 0;
+    }
+    for (int32_t member = 0; member < session->member_count; member++) {
+        const InputWay *way = way_of(session, index, member);
+        if (session->inputs[member].newest > way->sent &&
+            goes(session, member, &session->lines[index])) {
+            return INPUTS_HEAD + session->def.input_bytes;
+        }
+    }
+    return 0;
+}
+
+// ---------------------------------------------------------------- out
+
+static int32_t write_member(FlSession *session, int32_t index, int32_t member, FlWriter *w,
+                            int32_t room)
+{
+    const Inputs *in = &session->inputs[member];
+    InputWay *way = way_of(session, index, member);
+    int64_t first = way->acked + 1 > in->oldest ? way->acked + 1 : in->oldest;
+    int64_t count = in->newest - first + 1;
+    int64_t fits = (room - INPUTS_HEAD) / session->def.input_bytes;
+    fits = fits < TICKS_AT_MOST ? fits : TICKS_AT_MOST;
+    count = count < fits ? count : fits;
+    if (count <= 0) {
+        return 0;
+    }
+    int64_t newest = first + count - 1;
+    fl_writer_put(w, KIND_INPUTS, 8);
+    fl_writer_put(w, (uint64_t)member, 16);
+    fl_writer_put(w, session->members[member].incarnation & 0xffu, 8);
+    fl_writer_put(w, (uint64_t)newest & 0xffffffffu, 32);
+    fl_writer_put(w, (uint64_t)count, 8);
+    for (int64_t tick = first; tick <= newest; tick++) {
+        fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
+    }
+    way->sent = newest > way->sent ? newest : way->sent;
+    Item item = {ITEM_INPUT, (uint16_t)member, (uint32_t)newest};
+    if (!fl__manifest_add(&session->lines[index].manifest, item)) {
+        session->count[FL_SESSION_UNTRACKED]++;
+    }
+    return INPUTS_HEAD + (int32_t)count * session->def.input_bytes;
+}
+
+int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room)
+{
+    int32_t taken = 0;
+    if (session->def.input_bytes == 0) {
+        return 0;
+    }
+    for (int32_t member = 0; member < session->member_count; member++) {
+        const InputWay *way = way_of(session, index, member);
+        if (session->inputs[member].newest > way->acked &&
+            goes(session, member, &session->lines[index])) {
+            taken += write_member(session, index, member, writer, room - taken);
+        }
+    }
+    return taken;
+}
+
+void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
+                    bool delivered)
+{
+    InputWay *way = way_of(session, line, member);
+    int64_t tick = fl_unwrap(way->sent, tick_low, 32);
+    if (tick > session->inputs[member].newest) {
+        return; // of somebody who had the number before
+    }
+    if (!delivered) {
+        way->sent = way->acked; // all of it again, with the next packet
+    } else if (tick > way->acked) {
+        way->acked = tick;
+        way->sent = tick > way->sent ? tick : way->sent;
+    }
+}
+
+// ---------------------------------------------------------------- in
+
+static void wake_all(FlSession *session)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        if (session->lines[i].used) {
+            fl__line_wake(session, i);
+        }
+    }
+}
+
+// Makes room for one more tick of a member: whoever has not got the one that falls out never will.
+static void push_out(FlSession *session, int32_t member, FlTime now)
+{
+    Inputs *in = &session->inputs[member];
+    if (in->newest - in->oldest + 1 < session->def.input_ticks) {
+        return;
+    }
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->used && goes(session, member, line) &&
+            way_of(session, i, member)->acked < in->oldest) {
+            session->count[FL_SESSION_STALLED]++;
+            fl__line_lost(session, i, FL_LEFT_TIMED_OUT, now);
+        }
+    }
+    in->oldest++;
+}
+
+static void take_tick(FlSession *session, int32_t member, int64_t tick, const uint8_t *bytes,
+                      FlTime now)
+{
+    Inputs *in = &session->inputs[member];
+    if (in->newest < 0) {
+        in->oldest = tick;
+        in->newest = tick - 1;
+        for (int32_t i = 0; i < session->line_count; i++) {
+            InputWay fresh = {tick - 1, tick - 1};
+            *way_of(session, i, member) = fresh;
+        }
+    }
+    if (tick != in->newest + 1) {
+        return; // here already, or a gap that the sender will fill
+    }
+    push_out(session, member, now);
+    memcpy(bytes_of(session, member, tick), bytes, (size_t)session->def.input_bytes);
+    in->newest = tick;
+    session->count[FL_SESSION_INPUTS_TAKEN]++;
+}
+
+// Inputs may come before the word that their player is there, and what has arrived once is not said
+// again: so they are kept for it.
+static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
+{
+    const Member *m = &session->members[member];
+    if (m->present) {
+        return of == (uint8_t)m->incarnation;
+    }
+    if (m->incarnation != 0 && (uint8_t)(of - (uint8_t)m->incarnation - 1u) >= 0x80u) {
+        return false; // of somebody who has left
+    }
+    Inputs *in = &session->inputs[member];
+    if (in->of != of) {
+        Inputs fresh = {0, -1, of};
+        *in = fresh;
+    }
+    return true;
+}
+
+bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
+{
+    int32_t member = (int32_t)fl_reader_take(r, 16);
+    uint8_t of = (uint8_t)fl_reader_take(r, 8);
+    uint64_t low = fl_reader_take(r, 32);
+    int32_t count = (int32_t)fl_reader_take(r, 8);
+    const uint8_t *bytes = fl_reader_bytes(r, count * session->def.input_bytes);
+    if (bytes == NULL || count == 0 || session->def.input_bytes == 0 ||
+        member >= session->member_count) {
+        return false;
+    }
+    const Line *line = &session->lines[index];
+    bool theirs =
+        member == line->member || (!fl__is_host(session) && line->member == session->host);
+    if (!take) {
+        return true;
+    }
+    if (!theirs || member == session->self || !are_wanted(session, member, of)) {
+        session->count[FL_SESSION_FOREIGN]++;
+        return true;
+    }
+    int64_t known = session->inputs[member].newest;
+    int64_t newest = known < 0 ? (int64_t)low : fl_unwrap(known, low, 32);
+    int64_t first = newest - count + 1;
+    for (int64_t tick = first > 0 ? first : 0; tick <= newest; tick++) {
+        take_tick(session, member, tick, bytes + (tick - first) * session->def.input_bytes,
+                  session->heard_at);
+    }
+    if (session->inputs[member].newest > known && fl__is_host(session)) {
+        wake_all(session);
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- the game's side
+
+FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes)
+{
+    if (session->def.input_bytes == 0 || tick < 0) {
+        return FL_BAD_VALUE;
+    }
+    if (!session->complete) {
+        return FL_WOULD_BLOCK;
+    }
+    int32_t self = session->self;
+    Inputs *in = &session->inputs[self];
+    if (in->newest >= 0 && tick != in->newest + 1) {
+        return FL_OUT_OF_ORDER;
+    }
+    for (int32_t i = 0; i < session->line_count; i++) {
+        bool slow = session->lines[i].used && goes(session, self, &session->lines[i]) &&
+                    in->newest - way_of(session, i, self)->acked >= session->def.input_ticks;
+        if (slow) {
+            return FL_WOULD_BLOCK;
+        }
+    }
+    if (in->newest >= 0 && in->newest - in->oldest + 1 == session->def.input_ticks) {
+        in->oldest++;
+    }
+    take_tick(session, self, tick, (const uint8_t *)bytes, 0);
+    session->count[FL_SESSION_INPUTS_TAKEN]--; // our own
+    wake_all(session);
+    return FL_OK;
+}
+
+FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick, const uint8_t **bytes)
+{
+    *bytes = NULL;
+    int32_t member = fl__member_of(session, peer);
+    if (member == FL__NONE) {
+        return FL_STALE_ID;
+    }
+    const Inputs *in = &session->inputs[member];
+    if (in->newest < 0 || tick < in->oldest || tick > in->newest) {
+        return FL_NOT_FOUND;
+    }
+    *bytes = bytes_of(session, member, tick);
+    return FL_OK;
+}
+
+int64_t fl_input_newest(const FlSession *session, FlPeerId peer)
+{
+    int32_t member = fl__member_of(session, peer);
+    return member == FL__NONE ? -1 : session->inputs[member].newest;
+}

@@ -1,0 +1,331 @@
+// Direct connections: a link, what is owed over it, and when to look at it next.
+//
+// Invariant: members[lines[i].member].line == i for every line in use. wake[i] is at or before the
+// time at which the line has something to do; whatever gives it something to do wakes it.
+#include "private.h"
+
+#include <string.h>
+
+// ---------------------------------------------------------------- by address
+
+static int32_t home_of(const FlSession *session, FlAddress address)
+{
+    return (int32_t)(fl_address_hash(address) & (uint64_t)(session->by_address_size - 1));
+}
+
+int32_t fl__line_at(const FlSession *session, FlAddress address)
+{
+    int32_t mask = session->by_address_size - 1;
+    for (int32_t at = home_of(session, address); session->by_address[at] != FL__NONE;
+         at = (at + 1) & mask) {
+        int32_t line = session->by_address[at];
+        if (fl_address_equal(session->lines[line].address, address)) {
+            return line;
+        }
+    }
+    return FL__NONE;
+}
+
+static void address_put(FlSession *session, int32_t line)
+{
+    int32_t mask = session->by_address_size - 1;
+    int32_t at = home_of(session, session->lines[line].address);
+    while (session->by_address[at] != FL__NONE) {
+        at = (at + 1) & mask;
+    }
+    session->by_address[at] = line;
+}
+
+// Lines come and go rarely: making the table anew is simpler than mending it.
+static void address_rebuild(FlSession *session)
+{
+    for (int32_t i = 0; i < session->by_address_size; i++) {
+        session->by_address[i] = FL__NONE;
+    }
+    for (int32_t i = 0; i < session->line_count; i++) {
+        if (session->lines[i].used) {
+            address_put(session, i);
+        }
+    }
+}
+
+void fl__line_moved(FlSession *session, int32_t line, FlAddress address)
+{
+    session->lines[line].address = address;
+    address_rebuild(session);
+}
+
+// ---------------------------------------------------------------- opening and closing
+
+int32_t fl__line_free(const FlSession *session)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        if (!session->lines[i].used) {
+            return i;
+        }
+    }
+    return FL__NONE;
+}
+
+size_t fl__line_bytes(const FlSessionDef *def)
+{
+    size_t link;
+    size_t buffers;
+    fl_link_memory(&def->link, &link, &buffers);
+    return sizeof(Line) + sizeof(FlTime) + link + buffers + fl__manifest_bytes(def) + MESSAGE_ROOM;
+}
+
+#define DIRECT_TIMEOUT FL_SEC(60) // the host says sooner who is gone
+
+// No keep-alive of its own. But unlike FL_FOREVER it lets the link ask again what was not answered,
+// or what is lost last on a line that then falls silent would never be known to be.
+#define WHEN_ASKED FL_SEC(86400)
+
+// The client keeps a line alive, and the host answers. Between introduced peers the one with the
+// smaller number does, rarely; where there is a seal, the seal says when it is gone.
+static FlLinkDef link_def(const FlSession *session, const Line *line)
+{
+    FlLinkDef def = session->def.link;
+    def.conversation = line->conversation;
+    def.numbered_below = session->sealed != NULL;
+    def.alloc = session->def.alloc;
+    bool host = fl__is_host(session);
+    if (line->direct) {
+        bool keeper = session->self < line->member;
+        def.timeout_ns = line->pair == NULL ? DIRECT_TIMEOUT : FL_SEC(1800);
+        def.keep_alive_ns = keeper ? DIRECT_TIMEOUT / 4 : WHEN_ASKED;
+    } else if (host) {
+        def.keep_alive_ns = WHEN_ASKED;
+        def.eager_count = 0;
+    }
+    return def;
+}
+
+static void line_release(FlSession *session, Line *line)
+{
+    fl_link_destroy(line->link);
+    fl__manifest_destroy(session, &line->manifest);
+    fl_free(&session->def.alloc, line->held.bytes, MESSAGE_ROOM);
+}
+
+static bool line_reserve(FlSession *session, Line *line, FlTime now)
+{
+    FlLinkDef def = link_def(session, line);
+    line->held.bytes = (uint8_t *)fl_alloc(&session->def.alloc, MESSAGE_ROOM, 1);
+    bool good = fl__manifest_create(session, &line->manifest) && line->held.bytes != NULL &&
+                fl_link_create(&def, now, &line->link) == FL_OK;
+    if (!good) {
+        line_release(session, line);
+        session->count[FL_SESSION_OUT_OF_MEMORY]++;
+    }
+    return good;
+}
+
+static void clear_words(uint64_t *words, int32_t line, int32_t word_count)
+{
+    memset(&words[line * word_count], 0, (size_t)word_count * sizeof(uint64_t));
+}
+
+bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress address, FlTime now)
+{
+    Line *line = &session->lines[index];
+    line->member = member;
+    line->address = address;
+    if (!line_reserve(session, line, now)) {
+        memset(line, 0, sizeof *line);
+        return false;
+    }
+    line->used = true;
+    line->heard = !line->direct;
+    line->gather_until = FL_FOREVER;
+    line->blocked_since = FL_FOREVER;
+    line->report_next = fl_time_add(now, FL_SEC(1));
+    line->doubt_next = now;
+    line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
+    session->members[member].line = index;
+    clear_words(session->state_due, index, session->entity_words);
+    clear_words(session->entity_news, index, session->number_words);
+    clear_words(session->member_news, index, session->member_words);
+    fl__input_line_open(session, index);
+    address_put(session, index);
+    fl__line_wake(session, index);
+    return true;
+}
+
+void fl__line_close(FlSession *session, int32_t index)
+{
+    Line *line = &session->lines[index];
+    if (!line->used) {
+        return;
+    }
+    fl_ledger_receiver_end(session->ledger, index);
+    session->held_count -= line->held.count > 0 ? 1 : 0;
+    if (session->members[line->member].line == index) {
+        session->members[line->member].line = FL__NONE;
+    }
+    fl__sealed_part(session, line);
+    line_release(session, line);
+    memset(line, 0, sizeof *line);
+    session->wake[index] = FL_FOREVER;
+    address_rebuild(session);
+}
+
+void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
+{
+    Line *line = &session->lines[index];
+    int32_t member = line->member;
+    bool direct = line->direct;
+    bool host = fl__is_host(session);
+    if (left != FL_LEFT_GOODBYE) {
+        fl__sealed_leave(session, line, now);
+        fl__join_goodbye(session, line);
+    }
+    fl__line_close(session, index);
+    if (host) {
+        fl__member_leave(session, member, left, now);
+    } else if (direct) {
+        fl__mesh_parted(session, member, now);
+    } else if (!fl__mesh_take_over(session, now)) {
+        for (int32_t i = 0; i < session->member_count; i++) {
+            if (i != session->self) {
+                fl__member_leave(session, i, left, now); // nobody is reached any more
+            }
+        }
+        fl__session_end(session, left == FL_LEFT_GOODBYE
+                                     ? "The host has left, or has sent us away."
+                                     : "The host has not been heard from for longer than the "
+                                       "time-out: it ended, or the line broke. Join again.");
+    }
+}
+
+// ---------------------------------------------------------------- packets
+
+#define ROOM_AT_LEAST 32 // below this a packet would be mostly headers: wait for the budget
+
+// Bytes of payload that may go over this line now; 0 if nothing waits or the budget is too small
+// for what is first.
+static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
+{
+    int32_t needs = fl__payload_needs(session, index, now);
+    if (needs == 0) {
+        return 0;
+    }
+    int32_t room = fl_link_payload_budget(session->lines[index].link, now);
+    return room >= needs && room >= ROOM_AT_LEAST ? room : 0;
+}
+
+// A line whose reliable queue stays full for as long as a time-out does not take its messages; it
+// would hold up everybody's.
+static bool is_stalled(FlSession *session, Line *line, bool blocked, FlTime now)
+{
+    if (!blocked) {
+        line->blocked_since = FL_FOREVER;
+        return false;
+    }
+    if (line->blocked_since == FL_FOREVER) {
+        line->blocked_since = now;
+    }
+    return fl_span(now, line->blocked_since) > session->def.link.timeout_ns;
+}
+
+// Queues what is to be said reliably. False: the line is no more.
+static bool queue_messages(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    bool blocked = !fl__news_flush(session, index) || line->full;
+    if (is_stalled(session, line, blocked, now)) {
+        session->count[FL_SESSION_STALLED]++;
+        fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
+        return false;
+    }
+    return true;
+}
+
+static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, FlOutgoing *out)
+{
+    Line *line = &session->lines[index];
+    if (session->sealed != NULL) {
+        fl_link_number_from(line->link, fl__sealed_sequence(session, line));
+    }
+    uint8_t *packet = session->packet + FL_SEAL_HEAD_BYTES;
+    FlWriter writer;
+    if (fl_link_begin(line->link, now, packet, &writer) != FL_OK) {
+        return false;
+    }
+    uint64_t tag = fl__manifest_begin(&line->manifest);
+    fl__payload_write(session, index, &writer, room, now);
+    uint64_t sequence;
+    int32_t bytes = fl_link_finish(line->link, now, &writer, tag, &sequence);
+    if (session->sealed != NULL) {
+        return fl__sealed_seal(session, line, now, sequence, bytes, out);
+    }
+    out->bytes = packet;
+    out->count = bytes;
+    out->to = line->address;
+    return true;
+}
+
+bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
+{
+    Line *line = &session->lines[index];
+    if (!fl__sealed_ready(session, line)) {
+        return false;
+    }
+    fl_link_update(line->link, now);
+    fl__manifest_settle(session, index, now);
+    if (!fl_link_alive(line->link)) {
+        fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
+        return false;
+    }
+    if (line->unproven || !queue_messages(session, index, now)) {
+        return false;
+    }
+    if (fl__mapping_wanted(line)) {
+        fl__mapping_begin(session, line, now);
+    }
+    int32_t room = payload_room(session, index, now);
+    if (room > 0 || fl_link_wants_to_send(line->link, now)) {
+        return build(session, index, room, now, out);
+    }
+    return false;
+}
+
+#define BUDGET_LOOK_EVERY FL_MS(1)  // while something waits for the budget
+#define CLOCK_LOOK_EVERY FL_MS(100) // while the time is not known
+#define QUEUE_LOOK_EVERY FL_SEC(1)  // while something is awaited that wakes us, too
+
+FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    if (!fl__sealed_ready(session, line)) {
+        return FL_FOREVER; // what makes it ready wakes it
+    }
+    if (line->unproven) {
+        return fl_time_add(now, QUEUE_LOOK_EVERY); // it may be gone by then
+    }
+    FlTime deadline = fl_link_deadline(line->link, now);
+    if (fl__payload_needs(session, index, now) > 0) {
+        FlTime due =
+            payload_room(session, index, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
+        deadline = due < deadline ? due : deadline;
+    }
+    deadline = line->gather_until < deadline ? line->gather_until : deadline;
+    // Words that are due already wait for the budget, if they are still here.
+    if (fl__line_owes_words(line) && line->welcome_next > now && line->welcome_next < deadline) {
+        deadline = line->welcome_next;
+    }
+    if (fl__mapping_wanted(line)) {
+        FlTime look = fl_time_add(now, CLOCK_LOOK_EVERY);
+        deadline = look < deadline ? look : deadline;
+    }
+    // A report that is due already goes with what else waits; it is no reason to look again at
+    // once.
+    if (fl__is_host(session) && line->report_next > now && line->report_next < deadline) {
+        deadline = line->report_next;
+    }
+    if (line->blocked_since != FL_FOREVER) {
+        FlTime look = fl_time_add(now, QUEUE_LOOK_EVERY);
+        deadline = look < deadline ? look : deadline;
+    }
+    return deadline;
+}

@@ -1,0 +1,209 @@
+// Who is in the session. Numbers are the host's to give, the same at all peers; an incarnation
+// tells who had the number before from who has it now.
+#include "private.h"
+
+#include <string.h>
+
+FlPeerId fl__peer_id(const FlSession *session, int32_t number)
+{
+    FlPeerId id = {0};
+    if (number >= 0 && number < session->member_count && session->members[number].present) {
+        id.index1 = (uint32_t)number + 1;
+        id.generation = session->members[number].incarnation;
+    }
+    return id;
+}
+
+int32_t fl__member_of(const FlSession *session, FlPeerId peer)
+{
+    if (peer.index1 == 0 || peer.index1 > (uint32_t)session->member_count) {
+        return FL__NONE;
+    }
+    int32_t number = (int32_t)peer.index1 - 1;
+    const Member *member = &session->members[number];
+    bool same = member->present && member->incarnation == peer.generation;
+    return same ? number : FL__NONE;
+}
+
+FlPeerId fl_peer_next(const FlSession *session, FlPeerId after)
+{
+    for (int32_t i = (int32_t)after.index1; i < session->member_count; i++) {
+        if (session->members[i].present && i != session->self) {
+            return fl__peer_id(session, i);
+        }
+    }
+    FlPeerId none = {0};
+    return none;
+}
+
+int32_t fl_peer_count(const FlSession *session)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        count += session->members[i].present && i != session->self ? 1 : 0;
+    }
+    return count;
+}
+
+FlPeerId fl_peer_self(const FlSession *session)
+{
+    return fl__peer_id(session, session->self);
+}
+
+FlPeerId fl_peer_host(const FlSession *session)
+{
+    return fl__peer_id(session, session->self != FL__NONE ? session->host : FL__NONE);
+}
+
+FlPeerId fl_peer_of_number(const FlSession *session, int32_t number)
+{
+    return fl__peer_id(session, number);
+}
+
+FlResult fl_peer_status(const FlSession *session, FlPeerId peer, FlPeerStatus *status)
+{
+    memset(status, 0, sizeof *status);
+    int32_t number = fl__member_of(session, peer);
+    if (number == FL__NONE) {
+        return FL_STALE_ID;
+    }
+    const Member *member = &session->members[number];
+    status->number = number;
+    status->client_id = member->client_id;
+    if (member->line != FL__NONE && session->lines[member->line].heard) {
+        status->direct = true;
+        status->address = session->lines[member->line].address;
+    }
+    return FL_OK;
+}
+
+FlResult fl_peer_stats(const FlSession *session, FlPeerId peer, FlTime now, FlLinkStats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    int32_t number = fl__member_of(session, peer);
+    if (number == FL__NONE) {
+        return FL_STALE_ID;
+    }
+    int32_t line = session->members[number].line;
+    if (line == FL__NONE) {
+        return FL_NOT_FOUND;
+    }
+    fl_link_stats(session->lines[line].link, now, stats);
+    return FL_OK;
+}
+
+FlResult fl_peer_remove(FlSession *session, FlPeerId peer, FlTime now)
+{
+    int32_t number = fl__member_of(session, peer);
+    if (number == FL__NONE) {
+        return FL_STALE_ID;
+    }
+    if (!fl__is_host(session) || number == session->self) {
+        return FL_BAD_VALUE;
+    }
+    int32_t line = session->members[number].line;
+    if (line != FL__NONE) {
+        fl__line_lost(session, line, FL_LEFT_REMOVED, now);
+    }
+    return FL_OK;
+}
+
+int32_t fl__route(const FlSession *session, int32_t number)
+{
+    int32_t line = session->members[number].line;
+    if (line != FL__NONE && session->lines[line].heard) {
+        return line;
+    }
+    return session->members[session->host].line;
+}
+
+void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id)
+{
+    Member *member = &session->members[number];
+    if (member->present && member->incarnation == incarnation) {
+        return;
+    }
+    member->present = true;
+    member->incarnation = incarnation;
+    member->client_id = client_id;
+    if (session->inputs[number].of != (uint8_t)incarnation) { // else they have come already
+        Inputs none = {0, -1, (uint8_t)incarnation};
+        session->inputs[number] = none;
+    }
+    if (number != session->self) {
+        FlNotice notice = {.kind = FL_NOTICE_PEER_JOINED, .peer = fl__peer_id(session, number)};
+        fl__notice(session, &notice);
+    }
+    if (fl__is_host(session)) {
+        fl__news_member(session, number);
+    }
+}
+
+static void remove_entities(FlSession *session, int32_t owner)
+{
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        Entity *entity = &session->entities[i];
+        if (fl__entity_live(entity) && entity->owner == owner) {
+            fl__entity_remove(session, entity);
+        }
+    }
+}
+
+void fl__member_remove_orphans(FlSession *session)
+{
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (!session->members[i].present) {
+            remove_entities(session, i);
+        }
+    }
+}
+
+// What was given to somebody who left before it had it goes back.
+static void give_back(FlSession *session, int32_t owner, FlTime time)
+{
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        Entity *entity = &session->entities[i];
+        if (!fl__entity_live(entity)) {
+            continue;
+        }
+        entity->giver = entity->giver == owner ? FL__NONE : entity->giver;
+        if (entity->owner == owner && entity->giver != FL__NONE) {
+            fl__entity_pass(session, entity, entity->giver, (uint16_t)(entity->epoch + 1), time);
+            entity->giver = FL__NONE;
+            fl__news_entity(session, entity->number, FL__NONE);
+        }
+    }
+}
+
+void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime now)
+{
+    Member *member = &session->members[number];
+    if (!member->present) {
+        return;
+    }
+    FlNotice notice = {
+        .kind = FL_NOTICE_PEER_LEFT, .peer = fl__peer_id(session, number), .left = left};
+    fl__notice(session, &notice);
+    // What belonged to it is the host's to say; of the host itself nobody else does.
+    if (fl__is_host(session)) {
+        give_back(session, number, fl_session_time(session, now));
+    }
+    if (fl__is_host(session) || number == session->host) {
+        remove_entities(session, number);
+    }
+    member->present = false;
+    member->left = left;
+    if (session->direct != NULL) {
+        memset(&session->direct[number * session->member_words], 0,
+               (size_t)session->member_words * sizeof(uint64_t));
+        for (int32_t i = 0; i < session->member_count; i++) {
+            fl__bit_clear(&session->direct[i * session->member_words], number);
+        }
+    }
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        fl__bit_clear(&session->scope[i * session->member_words], number);
+    }
+    if (fl__is_host(session)) {
+        fl__news_member(session, number);
+    }
+}

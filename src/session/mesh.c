@@ -1,0 +1,272 @@
+// Introduced peers: meeting, reaching, taking over from a host that is gone.
+//
+// The host tells two members where the other is, and gives them a secret for recognising each other
+// (MEET); both send until they hear each other. Who hears another directly, and has told it that it
+// knows what time it is (MAPPING), gets that one's things directly and tells the host (REACH),
+// which then need not pass them on any more. So nothing is ever missed: until the word has come,
+// what goes both ways arrives twice and is shown once.
+//
+// When the host is gone, the member with the lowest number leads: everybody knows the members, so
+// everybody knows who. Session time goes on without a step; the new host's WELCOME tells the others
+// how it runs.
+#include "private.h"
+
+#include <string.h>
+
+static uint64_t *unmet_of(const FlSession *session, int32_t number)
+{
+    return &session->unmet[number * session->member_words];
+}
+
+// ---------------------------------------------------------------- the host introduces
+
+void fl__mesh_introduce(FlSession *session, int32_t number)
+{
+    if (session->topology == FL_TOPOLOGY_STAR) {
+        return;
+    }
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (session->members[i].present && i != number && i != session->self) {
+            fl__bit_set(unmet_of(session, number), i);
+            session->has_unmet = true;
+        }
+    }
+}
+
+static FlMeetMessage meet_of(const FlSession *session, int32_t member)
+{
+    const Member *m = &session->members[member];
+    FlMeetMessage meet = {.member = (uint16_t)member, .incarnation = m->incarnation};
+    meet.address = session->lines[m->line].address;
+    return meet;
+}
+
+static bool tell_meet(FlSession *session, int32_t member, const FlMeetMessage *meet)
+{
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_meet_message_write(&w, meet);
+    FL_ASSERT(!w.failed);
+    int32_t line = session->members[member].line;
+    if (!fl__news_flush(session, line)) {
+        return false;
+    }
+    fl__line_wake(session, line);
+    return fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, bytes,
+                        fl_writer_size(&w)) == FL_OK;
+}
+
+// False: a queue is full; both are told again, with other keys.
+static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now)
+{
+    if (session->members[one].line == FL__NONE || session->members[other].line == FL__NONE) {
+        return true;
+    }
+    FlMeetMessage to_one = meet_of(session, other);
+    FlMeetMessage to_other = meet_of(session, one);
+    if (session->sealed != NULL) {
+        fl__sealed_introduce(session, one, other, now, &to_one, &to_other);
+    } else {
+        to_one.conversation = fl__fresh_conversation(session);
+        to_other.conversation = to_one.conversation;
+    }
+    return tell_meet(session, one, &to_one) && tell_meet(session, other, &to_other);
+}
+
+void fl__mesh_update(FlSession *session, FlTime now)
+{
+    if (!session->has_unmet || !fl__is_host(session)) {
+        return;
+    }
+    for (int32_t one = 0; one < session->member_count; one++) {
+        uint64_t *bits = unmet_of(session, one);
+        int32_t other = fl__bit_next(bits, session->member_words, 0);
+        for (; other != FL__NONE; other = fl__bit_next(bits, session->member_words, other + 1)) {
+            bool there = session->members[one].present && session->members[other].present;
+            if (there && !introduce(session, one, other, now)) {
+                return; // goes on when there is room
+            }
+            fl__bit_clear(bits, other);
+        }
+    }
+    session->has_unmet = false;
+}
+
+void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now)
+{
+    const Member *member = &session->members[reach->member];
+    if (!member->present || member->incarnation != reach->incarnation) {
+        return; // somebody else by now
+    }
+    uint64_t *direct = &session->direct[reach->member * session->member_words];
+    if (reach->direct) {
+        fl__bit_set(direct, from);
+    } else {
+        fl__bit_clear(direct, from);
+        if (session->members[from].line != FL__NONE) {
+            fl__input_resume(session, session->members[from].line, reach->member);
+        }
+    }
+    if (session->members[from].line != FL__NONE) {
+        fl__line_watch(session, session->members[from].line, fl_session_time(session, now));
+    }
+}
+
+// ---------------------------------------------------------------- the introduced meet
+
+void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
+{
+    const Member *member = &session->members[meet->member];
+    bool wanted = session->topology != FL_TOPOLOGY_STAR && member->present &&
+                  member->incarnation == meet->incarnation && meet->member != session->self &&
+                  meet->member != session->host &&
+                  (meet->conversation == 0) == (session->sealed != NULL);
+    if (!wanted) {
+        return;
+    }
+    if (member->line != FL__NONE) {
+        fl__line_close(session, member->line); // introduced anew
+    }
+    int32_t index = fl__line_free(session);
+    if (index == FL__NONE) {
+        return; // no room: through the host
+    }
+    Line *line = &session->lines[index];
+    line->direct = true;
+    line->conversation = meet->conversation;
+    if (session->sealed != NULL && !fl__sealed_meet(session, line, meet, now)) {
+        memset(line, 0, sizeof *line);
+        return;
+    }
+    FlSealPair *pair = line->pair;
+    if (!fl__line_open(session, index, meet->member, meet->address, now)) {
+        Line failed = {.pair = pair};
+        fl__sealed_part(session, &failed);
+    }
+}
+
+static void tell_reach(FlSession *session, int32_t member, bool direct)
+{
+    FlReachMessage reach = {(uint16_t)member, session->members[member].incarnation, direct};
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_reach_message_write(&w, &reach);
+    (void)fl__tell_host(session, &w); // untold, the host goes on passing things on: no harm
+}
+
+void fl__mesh_reached(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    line->heard = true;
+    fl__line_watch(session, index, fl_session_time(session, now));
+}
+
+void fl__mesh_understood(FlSession *session, int32_t index)
+{
+    tell_reach(session, session->lines[index].member, true);
+}
+
+void fl__mesh_parted(FlSession *session, int32_t member, FlTime now)
+{
+    (void)now;
+    if (session->members[member].present) {
+        tell_reach(session, member, false);
+    }
+}
+
+// ---------------------------------------------------------------- the host is gone
+
+static int32_t successor(const FlSession *session)
+{
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (session->members[i].present && i != session->host) {
+            return i;
+        }
+    }
+    return FL__NONE;
+}
+
+// A line between introduced peers becomes one between host and client.
+static void promote(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    line->direct = false;
+    line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
+    for (int32_t i = 0; i < session->member_count; i++) {
+        fl__input_resume(session, index, i);
+    }
+    fl__news_all(session, index);
+    fl__line_watch(session, index, fl_session_time(session, now));
+}
+
+static void lead(FlSession *session, FlTime now)
+{
+    session->host = session->self;
+    fl_session_clock_lead(&session->clock, session->told_at, 0);
+    memset(session->direct, 0,
+           (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
+    for (int32_t i = 0; i < session->line_count; i++) {
+        if (session->lines[i].used) {
+            promote(session, i, now);
+            session->lines[i].welcome_owed = true;
+            session->lines[i].welcome_next = now;
+        }
+    }
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (session->members[i].present && i != session->self &&
+            session->members[i].line == FL__NONE) {
+            fl__member_leave(session, i, FL_LEFT_TIMED_OUT, now); // out of our reach
+        }
+    }
+}
+
+// Session time goes on as it is, now by the clock of another link.
+static void follow(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    FlTime time = fl_session_time(session, now);
+    FlTime local = fl_link_clock(line->link, now);
+    session->epoch = now - local;
+    session->told_at = local;
+    fl_session_clock_init(&session->clock);
+    fl_session_clock_lead(&session->clock, local, time);
+    fl_session_clock_adopt(&session->clock, fl_link_peer_clock(line->link), local);
+    promote(session, index, now);
+    if (line->early_welcome.members != 0) {
+        fl__welcome_again(session, index, &line->early_welcome);
+    }
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *other = &session->lines[i];
+        if (other->used && other->direct && other->own_map.told > 0) {
+            tell_reach(session, other->member, true);
+        }
+    }
+}
+
+bool fl__mesh_take_over(FlSession *session, FlTime now)
+{
+    if (session->topology == FL_TOPOLOGY_STAR || session->state != FL_SESSION_RUNNING ||
+        !session->complete) {
+        return false;
+    }
+    int32_t gone = session->host;
+    int32_t next = successor(session);
+    bool ours = next == session->self;
+    int32_t line = session->members[next].line;
+    if (!ours && (line == FL__NONE || !session->lines[line].heard)) {
+        return false;
+    }
+    fl__member_leave(session, gone, FL_LEFT_TIMED_OUT, now);
+    fl__member_remove_orphans(session); // the word that they are gone may have got lost with it
+    if (ours) {
+        lead(session, now);
+    } else {
+        session->host = next;
+        follow(session, line, now);
+    }
+    FlNotice notice = {.kind = FL_NOTICE_HOST_CHANGED, .peer = fl__peer_id(session, next)};
+    fl__notice(session, &notice);
+    return true;
+}

@@ -1,0 +1,520 @@
+// Announcements of members and entities: the present truth, sent reliably to whoever has not got
+// it.
+//
+// Per line there is a bit for every member and every entity number: "not told since it changed".
+// Flushing turns bits into messages while the link's queue has room. So nothing is ever lost or
+// queued twice, what changes faster than the line carries is told as it is now, and a late joiner
+// is one whose bits are all set. A newcomer's own membership is told last: then it knows
+// everything.
+#include "private.h"
+
+#include <string.h>
+
+// TRAITS: what an entity is, in ENTITY.                          spec/WIRE.md section 8.3
+//
+//   bits  field     unit   valid
+//   8     kind      -      the game's own
+//   8     listed    -      0 or 1
+//   8     model     -      as in UPDATE; 5: automatic
+//   64    distance  -      threshold, a double above 0
+//   64    angle     rad    likewise
+//   64    silence   ns     above 0
+//   rest  policy    -      its name, ASCII
+
+// ---------------------------------------------------------------- what is to be told
+
+static uint64_t *entity_bits(const FlSession *session, int32_t line)
+{
+    return &session->entity_news[line * session->number_words];
+}
+
+static uint64_t *member_bits(const FlSession *session, int32_t line)
+{
+    return &session->member_news[line * session->member_words];
+}
+
+void fl__news_member(FlSession *session, int32_t number)
+{
+    for (int32_t line = 0; line < session->line_count; line++) {
+        if (session->lines[line].used && !session->lines[line].direct) {
+            fl__bit_set(member_bits(session, line), number);
+            fl__line_wake(session, line);
+        }
+    }
+}
+
+void fl__news_entity(FlSession *session, uint32_t number, int32_t except_line)
+{
+    for (int32_t line = 0; line < session->line_count; line++) {
+        if (session->lines[line].used && !session->lines[line].direct && line != except_line) {
+            fl__bit_set(entity_bits(session, line), (int32_t)number);
+            fl__line_wake(session, line);
+        }
+    }
+}
+
+void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member)
+{
+    int32_t line = session->members[member].line;
+    if (line != FL__NONE) {
+        fl__bit_set(entity_bits(session, line), (int32_t)number);
+        fl__line_wake(session, line);
+    }
+}
+
+// Ends that a newcomer must know of: those of the numbers that are its to give.
+static void news_of_share(FlSession *session, int32_t line)
+{
+    uint32_t first = session->share * (uint32_t)session->lines[line].member;
+    for (uint32_t n = first; n < first + session->share; n++) {
+        if (session->number_known[n]) {
+            fl__bit_set(entity_bits(session, line), (int32_t)n);
+        }
+    }
+}
+
+void fl__news_all(FlSession *session, int32_t line)
+{
+    bool host = fl__is_host(session);
+    for (int32_t i = 0; host && i < session->member_count; i++) {
+        if (session->members[i].present) {
+            fl__bit_set(member_bits(session, line), i);
+        }
+    }
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        const Entity *entity = &session->entities[i];
+        bool tell = fl__entity_live(entity) && (entity->ours || (host && entity->announced));
+        if (tell) {
+            fl__bit_set(entity_bits(session, line), (int32_t)entity->number);
+        }
+    }
+    if (host) {
+        news_of_share(session, line);
+    }
+}
+
+bool fl__news_waits(const FlSession *session, int32_t line)
+{
+    return fl__bit_next(member_bits(session, line), session->member_words, 0) != FL__NONE ||
+           fl__bit_next(entity_bits(session, line), session->number_words, 0) != FL__NONE;
+}
+
+// ---------------------------------------------------------------- telling
+
+static bool tell(FlSession *session, int32_t line, const FlWriter *writer)
+{
+    FL_ASSERT(!writer->failed);
+    return fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, writer->bytes,
+                        fl_writer_size(writer)) == FL_OK;
+}
+
+FlResult fl__tell_host(FlSession *session, const FlWriter *writer)
+{
+    FL_ASSERT(!writer->failed);
+    int32_t line = session->self != FL__NONE ? session->members[session->host].line : FL__NONE;
+    if (line == FL__NONE) {
+        return FL_STALE_ID;
+    }
+    if (!fl__news_flush(session, line)) {
+        return FL_WOULD_BLOCK;
+    }
+    fl__line_wake(session, line);
+    return fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, writer->bytes,
+                        fl_writer_size(writer));
+}
+
+static bool tell_member(FlSession *session, int32_t line, int32_t number)
+{
+    const Member *member = &session->members[number];
+    FlMemberMessage message = {.number = (uint16_t)number,
+                               .incarnation = member->incarnation,
+                               .present = member->present,
+                               .left = member->left,
+                               .client_id = member->client_id};
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    fl_member_message_write(&writer, &message);
+    return tell(session, line, &writer);
+}
+
+static void put_double(FlWriter *w, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    fl_writer_put(w, bits, 64);
+}
+
+static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
+{
+    char policy[FL_SEND_TEXT_BYTES];
+    fl_send_text(&def->send, policy);
+    FlWriter w;
+    fl_writer_init(&w, bytes, FL_GROUP_TRAIT_BYTES);
+    fl_writer_put(&w, def->kind, 8);
+    fl_writer_put(&w, def->listed ? 1 : 0, 8);
+    fl_writer_put(&w, (uint64_t)def->model, 8);
+    put_double(&w, def->trigger.distance);
+    put_double(&w, def->trigger.angle);
+    fl_writer_put(&w, (uint64_t)def->trigger.silence_ns, 64);
+    fl_writer_bytes(&w, policy, (int32_t)strlen(policy));
+    FL_ASSERT(!w.failed);
+    return fl_writer_size(&w);
+}
+
+static bool may_know(const FlSession *session, const Entity *entity, int32_t member)
+{
+    int32_t slot = fl__entity_slot(session, entity);
+    return !entity->def.listed || entity->owner == member ||
+           fl__bit(&session->scope[slot * session->member_words], member);
+}
+
+static bool tell_entity(FlSession *session, int32_t line, uint32_t number)
+{
+    int32_t slot = session->by_number[number];
+    const Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    bool host = fl__is_host(session);
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    bool shown = entity != NULL && (!host || !entity->def.listed ||
+                                    may_know(session, entity, session->lines[line].member));
+    if (shown && entity->owner != FL__NONE) {
+        FlEntityMessage message = {.number = (uint16_t)number,
+                                   .epoch = entity->epoch,
+                                   .born = entity->born,
+                                   .owner = (uint16_t)entity->owner};
+        message.trait_bytes = write_traits(&entity->def, message.traits);
+        fl_entity_message_write(&writer, &message);
+    } else {
+        FlEntityEndMessage message = {(uint16_t)number, session->number_epoch[number]};
+        fl_entity_end_message_write(&writer, &message);
+    }
+    return tell(session, line, &writer);
+}
+
+bool fl__news_flush(FlSession *session, int32_t line)
+{
+    int32_t own = session->lines[line].member;
+    uint64_t *members = member_bits(session, line);
+    uint64_t *numbers = entity_bits(session, line);
+    int32_t next = fl__bit_next(members, session->member_words, 0);
+    for (; next != FL__NONE; next = fl__bit_next(members, session->member_words, next + 1)) {
+        if (next == own) {
+            continue;
+        }
+        if (!tell_member(session, line, next)) {
+            return false;
+        }
+        fl__bit_clear(members, next);
+    }
+    next = fl__bit_next(numbers, session->number_words, 0);
+    for (; next != FL__NONE; next = fl__bit_next(numbers, session->number_words, next + 1)) {
+        if (!tell_entity(session, line, (uint32_t)next)) {
+            return false;
+        }
+        fl__bit_clear(numbers, next);
+    }
+    if (own < session->member_count && fl__bit(members, own)) {
+        if (!tell_member(session, line, own)) {
+            return false;
+        }
+        fl__bit_clear(members, own);
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- hearing
+
+/// A message as it came.
+typedef struct Hearing {
+    FlSession *session;
+    int32_t line;
+    int32_t from; // the member's number
+    bool from_host;
+    FlTime now;
+    FlTime time; // session's
+} Hearing;
+
+static bool hear_member(const Hearing *h, FlReader *r)
+{
+    FlSession *session = h->session;
+    FlMemberMessage m;
+    if (!fl_member_message_read(r, &m) || !h->from_host || m.number >= session->member_count) {
+        return false;
+    }
+    Member *member = &session->members[m.number];
+    if (m.number == session->self) {
+        member->present = true;
+        member->incarnation = m.incarnation;
+        member->client_id = m.client_id;
+        session->complete = true;
+        return m.present;
+    }
+    bool other = member->present && (!m.present || member->incarnation != m.incarnation);
+    if (other) {
+        if (member->line != FL__NONE && session->lines[member->line].direct) {
+            fl__line_close(session, member->line);
+        }
+        fl__member_leave(session, m.number, m.present ? FL_LEFT_TIMED_OUT : m.left, h->now);
+    }
+    if (m.present) {
+        fl__member_enter(session, m.number, m.incarnation, m.client_id);
+    }
+    return true;
+}
+
+static double take_double(FlReader *r)
+{
+    uint64_t bits = fl_reader_take(r, 64);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
+{
+    FlReader r;
+    fl_reader_init(&r, m->traits, m->trait_bytes);
+    *def = fl_entity_def_default();
+    def->kind = (uint8_t)fl_reader_take(&r, 8);
+    uint64_t listed = fl_reader_take(&r, 8);
+    uint64_t model = fl_reader_take(&r, 8);
+    def->trigger.distance = take_double(&r);
+    def->trigger.angle = take_double(&r);
+    def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
+    char policy[FL_SEND_TEXT_BYTES] = {0};
+    int32_t left = fl_reader_left(&r);
+    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || model > FL_MODEL_AUTO ||
+        model == FL_MODEL_CUBIC || !(def->trigger.distance > 0.0) || !(def->trigger.angle > 0.0) ||
+        def->trigger.silence_ns <= 0) {
+        return false;
+    }
+    memcpy(policy, fl_reader_bytes(&r, left), (size_t)left);
+    def->listed = listed == 1;
+    def->model = (FlModel)model;
+    return fl_send_parse(policy, &def->send) == FL_OK;
+}
+
+// May the sender say this? The host may say anything but what we know better; a client, only of its
+// own.
+static bool entity_is_theirs(const Hearing *h, const FlEntityMessage *m, const Entity *entity)
+{
+    if (h->from_host) {
+        return m->owner < h->session->member_count;
+    }
+    if (!fl__is_host(h->session) || m->owner != h->from) {
+        return false;
+    }
+    bool same = entity != NULL && entity->owner == h->from && entity->epoch == m->epoch;
+    bool made = m->number / h->session->share == (uint32_t)h->from && m->born == m->epoch &&
+                (entity == NULL || entity->owner == h->from);
+    return same || made;
+}
+
+static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *entity,
+                         const FlEntityDef *def)
+{
+    FlSession *session = h->session;
+    bool fresh = entity == NULL;
+    if (fresh) {
+        entity = fl__entity_take(session, m->number, m->epoch, m->owner);
+        if (entity == NULL) {
+            return;
+        }
+    }
+    entity->born = m->born;
+    session->number_epoch[m->number] = m->epoch;
+    if (fresh && m->owner != session->self) {
+        FlNotice notice = {.kind = FL_NOTICE_ENTITY_NEW,
+                           .entity = fl__entity_id(session, entity),
+                           .peer = fl__peer_id(session, m->owner)};
+        fl__notice(session, &notice);
+    }
+    entity->epoch = m->epoch;
+    if (entity->owner != m->owner || m->owner == session->self) {
+        bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
+        if (unknown) {
+            entity->owner = m->owner;
+        } else {
+            fl__entity_pass(session, entity, m->owner, m->epoch, h->time);
+        }
+    }
+    fl__entity_define(session, entity, def, h->time);
+    if (fl__is_host(session)) {
+        fl__news_entity(session, m->number, h->line);
+    }
+}
+
+static bool hear_entity(const Hearing *h, FlReader *r)
+{
+    FlSession *session = h->session;
+    FlEntityMessage m;
+    FlEntityDef def;
+    bool sound = fl_entity_message_read(r, &m) && read_traits(&m, &def) &&
+                 m.number < session->world.def.entity_capacity;
+    if (!sound) {
+        return false;
+    }
+    int32_t slot = session->by_number[m.number];
+    Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    if (!entity_is_theirs(h, &m, entity)) {
+        session->count[FL_SESSION_FOREIGN]++;
+        return true;
+    }
+    if (session->number_known[m.number] &&
+        fl_epoch_newer(session->number_epoch[m.number], m.epoch)) {
+        session->count[FL_SESSION_OLD_EPOCH]++;
+        return true; // a later word is under way
+    }
+    bool another = entity != NULL && entity->announced && entity->born != m.born;
+    if (another) {
+        fl__entity_remove(session, entity);
+        entity = NULL;
+    }
+    entity_heard(h, &m, entity, &def);
+    return true;
+}
+
+static bool hear_entity_end(const Hearing *h, FlReader *r)
+{
+    FlSession *session = h->session;
+    FlEntityEndMessage m;
+    if (!fl_entity_end_message_read(r, &m) || m.number >= session->world.def.entity_capacity) {
+        return false;
+    }
+    int32_t slot = session->by_number[m.number];
+    Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    bool theirs =
+        h->from_host || (fl__is_host(session) && entity != NULL && entity->owner == h->from);
+    if (!theirs) {
+        session->count[FL_SESSION_FOREIGN]++;
+        return true;
+    }
+    bool later =
+        session->number_known[m.number] && fl_epoch_newer(session->number_epoch[m.number], m.epoch);
+    if (later) {
+        return true;
+    }
+    session->number_known[m.number] = true;
+    session->number_epoch[m.number] = m.epoch;
+    if (entity != NULL && !(entity->ours && h->from_host && entity->owner == session->self)) {
+        fl__entity_remove(session, entity);
+    }
+    return true;
+}
+
+static bool hear_give(const Hearing *h, FlReader *r)
+{
+    FlSession *session = h->session;
+    FlGiveMessage m;
+    if (!fl_give_message_read(r, &m) || !fl__is_host(session) ||
+        m.number >= session->world.def.entity_capacity) {
+        return false;
+    }
+    int32_t slot = session->by_number[m.number];
+    Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    if (entity == NULL || entity->owner != h->from || entity->epoch != m.epoch) {
+        session->count[FL_SESSION_FOREIGN]++;
+        return true;
+    }
+    bool there = m.to < session->member_count && session->members[m.to].present;
+    int32_t to = there ? m.to : h->from;
+    fl__entity_pass(session, entity, to, (uint16_t)(m.epoch + 1), h->time);
+    fl__news_entity(session, m.number, FL__NONE);
+    return true;
+}
+
+static bool hear_scope(const Hearing *h, FlReader *r)
+{
+    FlSession *session = h->session;
+    FlScopeMessage m;
+    if (!fl_scope_message_read(r, &m) || !fl__is_host(session) ||
+        m.number >= session->world.def.entity_capacity || m.member >= session->member_count) {
+        return false;
+    }
+    int32_t slot = session->by_number[m.number];
+    Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    if (entity == NULL || entity->owner != h->from || entity->epoch != m.epoch) {
+        session->count[FL_SESSION_FOREIGN]++;
+        return true;
+    }
+    fl__entity_scope(session, entity, m.member, m.sees, h->time);
+    return true;
+}
+
+static bool hear_meet(const Hearing *h, FlReader *r)
+{
+    FlMeetMessage m;
+    if (!fl_meet_message_read(r, &m) || !h->from_host || m.member >= h->session->member_count) {
+        return false;
+    }
+    fl__mesh_meet(h->session, &m, h->now);
+    return true;
+}
+
+static bool hear_reach(const Hearing *h, FlReader *r)
+{
+    FlReachMessage m;
+    if (!fl_reach_message_read(r, &m) || !fl__is_host(h->session) ||
+        m.member >= h->session->member_count) {
+        return false;
+    }
+    fl__mesh_reach(h->session, h->from, &m, h->now);
+    return true;
+}
+
+static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
+{
+    switch (kind) {
+    case FL_GROUP_MEMBER:
+        return hear_member(h, r);
+    case FL_GROUP_ENTITY:
+        return hear_entity(h, r);
+    case FL_GROUP_ENTITY_END:
+        return hear_entity_end(h, r);
+    case FL_GROUP_GIVE:
+        return hear_give(h, r);
+    case FL_GROUP_SCOPE:
+        return hear_scope(h, r);
+    case FL_GROUP_MEET:
+        return hear_meet(h, r);
+    case FL_GROUP_REACH:
+        return hear_reach(h, r);
+    default:
+        return false;
+    }
+}
+
+// The next message of a line, as long as there is room for an event. False: none.
+static bool next_message(FlSession *session, int32_t index, int32_t *count)
+{
+    Line *line = &session->lines[index];
+    if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
+        return false;
+    }
+    return fl_link_take(line->link, session->message, MESSAGE_ROOM, count) == FL_OK;
+}
+
+void fl__messages_take(FlSession *session, int32_t index, FlTime now)
+{
+    if (session->self == FL__NONE) {
+        return; // what is said before the welcome is understood after it
+    }
+    int32_t count;
+    while (next_message(session, index, &count)) {
+        const Line *line = &session->lines[index];
+        Hearing h = {.session = session,
+                     .line = index,
+                     .from = line->member,
+                     .from_host = !line->direct && !fl__is_host(session),
+                     .now = now,
+                     .time = fl_session_time(session, now)};
+        FlReader r;
+        fl_reader_init(&r, session->message, count);
+        uint64_t kind = fl_reader_take(&r, 8);
+        bool sound = kind == FL_GROUP_EVENT ? fl__event_heard(session, index, count, now)
+                                            : hear(&h, &r, kind);
+        session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
+    }
+}

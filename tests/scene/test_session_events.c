@@ -1,0 +1,248 @@
+// Events: whatever was sent arrives at whom it was for, once; what is ordered arrives in order.
+// Over networks with loss up to 30 %, reordering and duplicates, in every topology, plain and
+// sealed. Who does not take its events is sent away before it holds the others up for ever.
+//
+// An event says who sent it and the how manieth it is; the rest of it follows from that. Each
+// sender keeps a list of whom each was for.
+#include "session_net.h"
+
+enum { NODES = 5, EVENTS = 4096, LONGEST = 300 };
+
+typedef struct Sent {
+    uint32_t to; // bits by node
+    FlDelivery delivery;
+    int32_t count;
+} Sent;
+
+typedef struct Scene {
+    Net net;
+    Sent sent[NET_NODES][EVENTS];
+    int32_t sent_count[NET_NODES];
+    uint8_t got[NET_NODES][NET_NODES][EVENTS]; // [at][from]
+    int32_t last[NET_NODES][NET_NODES];        // [at][from]: the last ordered one, plus one
+    bool deaf[NET_NODES];                      // takes nothing
+    int64_t taken, blocked;
+} Scene;
+
+static uint8_t filler(int32_t node, int32_t n, int32_t i)
+{
+    return (uint8_t)(node * 31 + n * 7 + i);
+}
+
+static int32_t write_event(int32_t node, int32_t n, int32_t count, uint8_t bytes[LONGEST])
+{
+    bytes[0] = (uint8_t)node;
+    bytes[1] = (uint8_t)n;
+    bytes[2] = (uint8_t)(n >> 8);
+    for (int32_t i = 3; i < count; i++) {
+        bytes[i] = filler(node, n, i);
+    }
+    return count;
+}
+
+// ---------------------------------------------------------------- sending
+
+static FlResult send_to(Scene *scene, int32_t node, uint32_t to, bool all, const FlEvent *event)
+{
+    const Net *net = &scene->net;
+    FlSession *session = net->node[node].session;
+    FlPeerId peers[NET_NODES];
+    int32_t count = 0;
+    FlPeerId everybody = {0};
+    for (int32_t i = 0; i < net->count; i++) {
+        if ((to >> i & 1u) != 0) {
+            peers[count++] = net_peer(net, node, i);
+        }
+    }
+    if (all) {
+        return fl_event_send(session, everybody, event);
+    }
+    return count == 1 ? fl_event_send(session, peers[0], event)
+                      : fl_event_send_some(session, peers, count, event);
+}
+
+static void say_something(Scene *scene, int32_t node)
+{
+    FlRandom *random = &scene->net.random;
+    uint32_t others = ((1u << scene->net.count) - 1u) & ~(1u << node);
+    bool all = fl_random_below(random, 3) == 0;
+    uint32_t some = (uint32_t)fl_random_below(random, 32) & others;
+    uint32_t to = all || some == 0 ? others : some;
+    all = to == others && all;
+    FlDelivery delivery = (FlDelivery)fl_random_below(random, 3);
+    uint64_t longest = delivery == FL_DELIVERY_ORDERED ? LONGEST : FL_EVENT_SHORT_BYTES;
+    int32_t count = 3 + (int32_t)fl_random_below(random, longest - 3);
+    int32_t n = scene->sent_count[node];
+    assert_true(n < EVENTS);
+    uint8_t bytes[LONGEST];
+    FlEvent event = {.type = (uint16_t)(n * 3),
+                     .delivery = delivery,
+                     .bytes = bytes,
+                     .count = write_event(node, n, count, bytes)};
+    FlResult result = send_to(scene, node, to, all, &event);
+    if (result == FL_WOULD_BLOCK) { // nobody got it
+        scene->blocked++;
+        return;
+    }
+    assert_int_equal(result, FL_OK);
+    Sent sent = {to, delivery, count};
+    scene->sent[node][n] = sent;
+    scene->sent_count[node]++;
+}
+
+// ---------------------------------------------------------------- taking
+
+static void check(Scene *scene, int32_t at, const FlEvent *event)
+{
+    const Net *net = &scene->net;
+    assert_true(event->count >= 3);
+    int32_t from = event->bytes[0];
+    int32_t n = event->bytes[1] | event->bytes[2] << 8;
+    assert_true(from < net->count && n < scene->sent_count[from]);
+    const Sent *sent = &scene->sent[from][n];
+    assert_int_equal(event->from.index1, net_number(net, from) + 1);
+    assert_int_equal(event->type, (uint16_t)(n * 3));
+    assert_int_equal(event->delivery, sent->delivery);
+    assert_int_equal(event->count, sent->count);
+    for (int32_t i = 3; i < event->count; i++) {
+        assert_int_equal(event->bytes[i], filler(from, n, i));
+    }
+    assert_true((sent->to >> at & 1u) != 0);
+    assert_int_equal(scene->got[at][from][n], 0);
+    scene->got[at][from][n] = 1;
+    if (sent->delivery == FL_DELIVERY_ORDERED) {
+        assert_true(n >= scene->last[at][from]);
+        scene->last[at][from] = n + 1;
+    }
+    scene->taken++;
+}
+
+static void take_all(Scene *scene)
+{
+    for (int32_t at = 0; at < scene->net.count; at++) {
+        FlEvent event;
+        FlSession *session = scene->net.node[at].session;
+        while (session != NULL && !scene->deaf[at] && fl_event_take(session, &event) == FL_OK) {
+            check(scene, at, &event);
+        }
+    }
+}
+
+// Events that are still to come, at those who take them and are there.
+static int32_t missing(const Scene *scene)
+{
+    int32_t count = 0;
+    for (int32_t from = 0; from < scene->net.count; from++) {
+        for (int32_t n = 0; n < scene->sent_count[from]; n++) {
+            for (int32_t at = 0; at < scene->net.count; at++) {
+                bool wanted = (scene->sent[from][n].to >> at & 1u) != 0 && !scene->deaf[at];
+                count += wanted && scene->got[at][from][n] == 0 ? 1 : 0;
+            }
+        }
+    }
+    return count;
+}
+
+static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
+{
+    memset(scene, 0, sizeof *scene);
+    net_open(&scene->net, seed, topology, seed % 2 == 0);
+    scene->net.weather = net_storm(&scene->net.random, 30);
+    for (int32_t i = 0; i < NODES; i++) {
+        net_start(&scene->net, i);
+    }
+    net_gather(&scene->net);
+}
+
+static void frame(Scene *scene, int32_t chance)
+{
+    for (int32_t node = 0; node < NODES; node++) {
+        uint64_t luck = fl_random_below(&scene->net.random, 100);
+        bool there = net_in(&scene->net, node) && !scene->deaf[node];
+        if (there && luck < (uint64_t)chance) {
+            say_something(scene, node);
+        }
+    }
+    net_frame(&scene->net);
+    take_all(scene);
+}
+
+static void run(FlTopology topology, const char *name)
+{
+    static Scene scene;
+    int64_t taken = 0;
+    int64_t blocked = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        open_scene(&scene, seed, topology);
+        for (int32_t f = 0; f < 400; f++) {
+            frame(&scene, seed % 4 == 0 ? 60 : 15); // sometimes more than the lines carry
+        }
+        for (int32_t f = 0; f < 3000 && missing(&scene) > 0; f++) {
+            frame(&scene, 0);
+        }
+        assert_int_equal(missing(&scene), 0);
+        for (int32_t f = 0; f < 100; f++) { // nothing comes again
+            frame(&scene, 0);
+        }
+        assert_int_equal(net_count(&scene.net, FL_SESSION_MALFORMED), 0);
+        assert_int_equal(net_count(&scene.net, FL_SESSION_STALLED), 0);
+        taken += scene.taken;
+        blocked += scene.blocked;
+        net_close(&scene.net);
+    }
+    print_message("             %s: %lld events taken; %lld times somebody had to wait\n", name,
+                  (long long)taken, (long long)blocked);
+    assert_true(taken > 5000);
+}
+
+static void events_arrive_once_and_in_order_in_a_star(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_STAR, "star");
+}
+
+static void events_arrive_once_and_in_order_in_a_mesh(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_MESH, "mesh");
+}
+
+static void events_arrive_once_and_in_order_in_a_hybrid(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_HYBRID, "hybrid");
+}
+
+static void who_does_not_take_its_events_does_not_hold_up_the_others_for_ever(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        open_scene(&scene, seed, FL_TOPOLOGY_STAR);
+        scene.deaf[3] = true;
+        int32_t f = 0;
+        for (; f < 3000 && fl_peer_count(scene.net.node[0].session) == NODES - 1; f++) {
+            frame(&scene, scene.sent_count[0] < EVENTS / 2 ? 50 : 0);
+        }
+        assert_true(f < 3000);
+        assert_int_equal(fl_session_count(scene.net.node[0].session, FL_SESSION_STALLED), 1);
+        assert_true(scene.blocked > 0); // it did hold them up for a while
+        net_crash(&scene.net, 3);
+        for (f = 0; f < 3000 && missing(&scene) > 0; f++) {
+            frame(&scene, 0);
+        }
+        assert_int_equal(missing(&scene), 0);
+        net_close(&scene.net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_arrive_once_and_in_order_in_a_star),
+        cmocka_unit_test(events_arrive_once_and_in_order_in_a_mesh),
+        cmocka_unit_test(events_arrive_once_and_in_order_in_a_hybrid),
+        cmocka_unit_test(who_does_not_take_its_events_does_not_hold_up_the_others_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

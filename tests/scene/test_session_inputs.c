@@ -1,0 +1,254 @@
+// Inputs: every player's input for every tick arrives at everybody once, in order and without gaps,
+// over networks with loss up to 30 %, reordering and duplicates; who comes late gets what is
+// remembered; who does not keep up is sent away and counted.
+#include "session_net.h"
+
+enum { NODES = 5, BYTES = 6, TICKS = 64 };
+
+typedef struct Scene {
+    Net net;
+    int64_t next[NET_NODES];              // the tick that a node says next
+    int64_t first[NET_NODES][NET_NODES];  // [at][whose]: the first tick that was there, -1: none
+    int64_t newest[NET_NODES][NET_NODES]; // up to here all were checked
+    int64_t checked, blocked;
+} Scene;
+
+// What a player does is a function of who and when, so anybody can check it.
+static void input_of(int32_t node, int64_t tick, uint8_t bytes[BYTES])
+{
+    for (int32_t i = 0; i < BYTES; i++) {
+        bytes[i] = (uint8_t)fl_random_at(7, (uint64_t)(node * BYTES + i), (uint64_t)tick);
+    }
+}
+
+static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
+{
+    memset(scene, 0, sizeof *scene);
+    net_open(&scene->net, seed, topology, seed % 2 == 0);
+    scene->net.def.input_bytes = BYTES;
+    scene->net.def.input_ticks = TICKS;
+    for (int32_t i = 0; i < NET_NODES; i++) {
+        for (int32_t j = 0; j < NET_NODES; j++) {
+            scene->first[i][j] = -1;
+            scene->newest[i][j] = -1;
+        }
+    }
+}
+
+static void say(Scene *scene, int32_t node)
+{
+    uint8_t bytes[BYTES];
+    input_of(node, scene->next[node], bytes);
+    FlResult result = fl_input_set(scene->net.node[node].session, scene->next[node], bytes);
+    assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
+    scene->next[node] += result == FL_OK ? 1 : 0;
+    scene->blocked += result == FL_OK ? 0 : 1;
+}
+
+// Whatever is new here of `whose` follows on what was here before, and is what it did.
+static void check(Scene *scene, int32_t at, int32_t whose)
+{
+    Net *net = &scene->net;
+    const FlSession *session = net->node[at].session;
+    FlPeerId peer = net_peer(net, at, whose);
+    int64_t newest = fl_input_newest(session, peer);
+    if (newest < 0) {
+        return;
+    }
+    const uint8_t *got;
+    if (scene->first[at][whose] < 0) {
+        int64_t oldest = newest;
+        while (oldest > 0 && fl_input_get(session, peer, oldest - 1, &got) == FL_OK) {
+            oldest--;
+        }
+        scene->first[at][whose] = oldest;
+        scene->newest[at][whose] = oldest - 1;
+    }
+    assert_true(newest >= scene->newest[at][whose] && newest < scene->next[whose]);
+    for (int64_t tick = scene->newest[at][whose] + 1; tick <= newest; tick++) {
+        uint8_t truth[BYTES];
+        input_of(whose, tick, truth);
+        assert_int_equal(fl_input_get(session, peer, tick, &got), FL_OK);
+        assert_memory_equal(got, truth, BYTES);
+        scene->checked++;
+    }
+    scene->newest[at][whose] = newest;
+}
+
+static void check_all(Scene *scene)
+{
+    for (int32_t at = 0; at < scene->net.count; at++) {
+        for (int32_t whose = 0; whose < scene->net.count; whose++) {
+            if (net_in(&scene->net, at) && net_in(&scene->net, whose)) {
+                check(scene, at, whose);
+            }
+        }
+    }
+}
+
+static void frame(Scene *scene, bool speak)
+{
+    for (int32_t i = 0; i < scene->net.count && speak; i++) {
+        if (net_in(&scene->net, i)) {
+            say(scene, i);
+        }
+    }
+    net_frame(&scene->net);
+    check_all(scene);
+}
+
+static bool all_have_all(const Scene *scene)
+{
+    for (int32_t at = 0; at < scene->net.count; at++) {
+        for (int32_t whose = 0; whose < scene->net.count; whose++) {
+            bool both = scene->net.node[at].session != NULL &&
+                        scene->net.node[whose].session != NULL && at != whose;
+            if (both && scene->newest[at][whose] != scene->next[whose] - 1) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+// What is lost last is known to be lost when the other end speaks next, which between introduced
+// peers that have nothing to say may take a while.
+static void settle(Scene *scene)
+{
+    for (int32_t f = 0; f < 6000 && !all_have_all(scene); f++) {
+        frame(scene, false);
+    }
+    assert_true(all_have_all(scene));
+}
+
+static void run(FlTopology topology, const char *name)
+{
+    static Scene scene;
+    int64_t checked = 0;
+    int64_t blocked = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        open_scene(&scene, seed, topology);
+        scene.net.weather = net_storm(&scene.net.random, 20);
+        for (int32_t i = 0; i < NODES; i++) {
+            net_start(&scene.net, i);
+        }
+        net_gather(&scene.net);
+        for (int32_t f = 0; f < 300; f++) {
+            frame(&scene, true);
+        }
+        settle(&scene);
+        for (int32_t at = 0; at < NODES; at++) {
+            for (int32_t whose = 0; whose < NODES; whose++) {
+                assert_int_equal(scene.first[at][whose], 0); // nobody came late
+            }
+        }
+        assert_int_equal(net_count(&scene.net, FL_SESSION_MALFORMED), 0);
+        assert_int_equal(net_count(&scene.net, FL_SESSION_STALLED), 0);
+        checked += scene.checked;
+        blocked += scene.blocked;
+        net_close(&scene.net);
+    }
+    print_message("             %s: %lld inputs arrived; %lld times somebody had to wait\n", name,
+                  (long long)checked, (long long)blocked);
+    assert_true(checked > 10000);
+}
+
+static void inputs_arrive_in_order_without_gaps_in_a_star(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_STAR, "star");
+}
+
+static void inputs_arrive_in_order_without_gaps_in_a_mesh(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_MESH, "mesh");
+}
+
+static void inputs_arrive_in_order_without_gaps_in_a_hybrid(void **state)
+{
+    (void)state;
+    run(FL_TOPOLOGY_HYBRID, "hybrid");
+}
+
+static void a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        open_scene(&scene, seed, (FlTopology)(seed % 3));
+        scene.net.weather = net_storm(&scene.net.random, 10);
+        for (int32_t i = 0; i < 3; i++) {
+            net_start(&scene.net, i);
+        }
+        net_gather(&scene.net);
+        int32_t before = seed % 4 < 2 ? 20 : 200; // fewer ticks than are remembered, or more
+        for (int32_t f = 0; f < before; f++) {
+            frame(&scene, true);
+        }
+        settle(&scene);
+        int64_t said[3] = {scene.next[0], scene.next[1], scene.next[2]};
+        net_start(&scene.net, 3);
+        for (int32_t f = 0; f < 100 || !net_together(&scene.net); f++) {
+            assert_true(f < 1500);
+            if (net_in(&scene.net, 3)) { // it speaks before the others know that it is there
+                say(&scene, 3);
+            }
+            frame(&scene, false);
+        }
+        for (int32_t f = 0; f < 100; f++) {
+            frame(&scene, true);
+        }
+        settle(&scene);
+        for (int32_t whose = 0; whose < 3; whose++) {
+            int64_t remembered = said[whose] > TICKS ? said[whose] - TICKS : 0;
+            assert_true(scene.first[3][whose] >= 0);
+            assert_true(scene.first[3][whose] <= remembered + TICKS / 2);
+            assert_true(scene.first[3][whose] >= remembered);
+            assert_int_equal(scene.first[whose][3], 0);
+        }
+        net_close(&scene.net);
+    }
+}
+
+// It hears nothing for longer than inputs are remembered.
+static void who_does_not_keep_up_is_sent_away_and_the_others_go_on(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_scene(&scene, seed, FL_TOPOLOGY_STAR);
+        for (int32_t i = 0; i < 4; i++) {
+            net_start(&scene.net, i);
+        }
+        net_gather(&scene.net);
+        for (int32_t f = 0; f < 50; f++) {
+            frame(&scene, true);
+        }
+        net_cut(&scene.net, 0, 3, true);
+        int64_t before = scene.next[1];
+        for (int32_t f = 0; f < 600; f++) {
+            frame(&scene, true);
+        }
+        FlSession *host = scene.net.node[0].session;
+        assert_int_equal(fl_peer_count(host), 2);
+        uint64_t stalled = fl_session_count(host, FL_SESSION_STALLED);
+        assert_true(stalled >= 1);
+        net_crash(&scene.net, 3);
+        settle(&scene);
+        assert_true(scene.next[1] > before + 300); // it held them up for a while, not for ever
+        net_close(&scene.net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_star),
+        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_mesh),
+        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_hybrid),
+        cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
+        cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
