@@ -29,9 +29,16 @@ __attribute__((format(printf, 3, 4))) int command_fail(int status, const char *w
                                                        const char *format, ...);
 
 int cmd_bench(int argc, char **argv);
+int cmd_bots(int argc, char **argv);
+int cmd_join(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
+int cmd_lab_run(int argc, char **argv);
+int cmd_lab_verify(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_trace_info(int argc, char **argv);
 int cmd_trace_reckon(int argc, char **argv);
 int cmd_wan(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 
 #endif

@@ -7,15 +7,23 @@
 
 const BenchScene bench_scenes[] = {
     {"motion", "distance integrals, many motions at once, trigger checks", bench_motion},
+    {"link", "a relaying server beside ENet, packets one way, sealing", bench_link},
 };
 const int32_t bench_scene_count = (int32_t)(sizeof bench_scenes / sizeof bench_scenes[0]);
 
-#define ROUNDS_AT_MOST 64
+BenchSettings bench_settings_default(void)
+{
+    BenchSettings settings = {
+        .clients = {16, 32, 64, 128}, .clients_count = 4, .seconds = 1.0, .rounds = 3};
+    return settings;
+}
 
+// The processor's time, the kernel's on our behalf included: others' work on the same machine is
+// left out.
 static double seconds_now(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -34,10 +42,10 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_ratio(const double *times, const double *yardstick, int32_t rounds)
+double bench_median_ratio(const double *times, const double *yardstick, int32_t rounds)
 {
     FL_ASSERT(rounds > 0);
-    double ratio[ROUNDS_AT_MOST] = {0.0};
+    double ratio[BENCH_ROUNDS] = {0.0};
     for (int32_t r = 0; r < rounds; r++) {
         ratio[r] = times[r] / yardstick[r];
     }
@@ -45,7 +53,7 @@ static double median_ratio(const double *times, const double *yardstick, int32_t
     return ratio[rounds / 2];
 }
 
-static double smallest(const double *times, int32_t rounds)
+double bench_smallest(const double *times, int32_t rounds)
 {
     double best = times[0];
     for (int32_t r = 1; r < rounds; r++) {
@@ -57,9 +65,9 @@ static double smallest(const double *times, int32_t rounds)
 void bench_contest(BenchReport *report, const char *contest, const BenchContender *contenders,
                    int32_t contender_count, void *ctx, double items, int32_t rounds)
 {
-    FL_ASSERT(contender_count <= BENCH_CONTENDERS && rounds <= ROUNDS_AT_MOST);
+    FL_ASSERT(contender_count <= BENCH_CONTENDERS && rounds <= BENCH_ROUNDS);
     FL_ASSERT(report->count + contender_count <= BENCH_ROWS);
-    double times[BENCH_CONTENDERS][ROUNDS_AT_MOST] = {{0.0}};
+    double times[BENCH_CONTENDERS][BENCH_ROUNDS] = {{0.0}};
     for (int32_t r = -1; r < rounds; r++) { // round -1 warms up and is not counted
         for (int32_t c = 0; c < contender_count; c++) {
             double t = timed(contenders[c].work, ctx);
@@ -71,8 +79,8 @@ void bench_contest(BenchReport *report, const char *contest, const BenchContende
             .contest = contest,
             .name = contenders[c].name,
             .against = contenders[0].name,
-            .ns = smallest(times[c], rounds) / items * 1e9,
-            .ratio = median_ratio(times[c], times[0], rounds),
+            .ns = bench_smallest(times[c], rounds) / items * 1e9,
+            .ratio = bench_median_ratio(times[c], times[0], rounds),
         };
         report->rows[report->count++] = row;
     }

@@ -1,6 +1,8 @@
 // Attacks, with numbers: what strangers can make the server do, and what its players notice.
 #include "test_seal_world.h"
 
+#include "seal/private.h"
+
 #include <time.h>
 
 #define PLAYERS 32
@@ -248,6 +250,138 @@ static void victims_of_spoofed_requests_get_less_than_was_sent(void **state)
     world_end(&w);
 }
 
+/// A token as no library makes it, but anybody with a key can: its handshake is over at once.
+static void without_time_out(uint8_t *token, const FlSealInvite *invite)
+{
+    TokenSeal seal = {.protocol_id = invite->protocol_id};
+    PrivateToken private;
+    seal.expire_s = fl__load_u64(token + 29);
+    memcpy(seal.nonce, token + 37, NONCE_BYTES);
+    assert_true(fl__private_open(token + 61, &seal, invite->key));
+    assert_true(fl__private_read(token + 61, &private));
+    private.timeout_s = 0;
+    fl__private_write(&private, token + 61);
+    fl__private_seal(token + 61, &seal, invite->key);
+}
+
+/// Requests of a holder who mints tokens without end, each in the name of another address.
+static uint64_t invite_flood(World *w, const FlSealInvite *invite, int32_t timeout_s,
+                             uint32_t count)
+{
+    FlRandom random = {.seed = 95};
+    FlSealRandom bytes = fl_seal_random_seeded(&w->stream);
+    const uint8_t user[FL_SEAL_USER_BYTES] = {0};
+    FlSealClient *client = client_make(&w->stream, false);
+    uint64_t taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t token[FL_SEAL_TOKEN_BYTES];
+        FlSealed out;
+        int32_t said_s = timeout_s > 0 ? timeout_s : 1;
+        assert_int_equal(fl_seal_invite_token(invite, i, UNIX_NOW, said_s, user, &bytes, token),
+                         FL_OK);
+        if (timeout_s == 0) {
+            without_time_out(token, invite);
+        }
+        assert_int_equal(fl_seal_client_connect(client, w->now, UNIX_NOW, token), FL_OK);
+        assert_int_equal(fl_seal_client_next(client, w->now, &out), FL_OK);
+        FlSealDrop drop = throw_at(w, spoofed(&random), out.bytes, out.count);
+        taken += drop == FL_SEAL_DROP_NONE;
+        world_run(w, w->now + FL_MS(1));
+    }
+    fl_seal_client_destroy(client);
+    return taken;
+}
+
+// An invite's holder mints tokens at will, and says himself how long they wait. He may keep busy as
+// many handshakes as his invite has uses, or half of them all, and not a player of the backend's.
+static void holders_of_an_invite_crowd_nobody_out(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t uses;
+        int32_t timeout_s;
+        bool full;          // no slot is free
+        uint64_t low, high; // requests taken
+    } cases[] = {
+        {4, 3600, false, 4, 4},
+        {100000, 3600, false, 128, 128}, // of 256 handshakes
+        {4, 0, false, 4, 24},
+        {4, 5, true, 0, 0},
+    };
+    for (int32_t i = 0; i < 4; i++) {
+        FlRandom stream = {.seed = 1};
+        FlSealServerDef def = server_def(&stream, false);
+        def.slot_capacity = cases[i].full ? 1 : 64;
+        World w;
+        FlImpairSettings way = fl_impair_settings_default();
+        world_init(&w, &def, &way, 4);
+        if (cases[i].full) {
+            world_add(&w, 0, false);
+            world_run(&w, FL_SEC(1));
+        }
+        FlSealInvite invite;
+        assert_int_equal(fl_seal_server_invite(w.server, w.now, SERVER_ADDRESS, cases[i].uses,
+                                               UNIX_NOW + 3600, &invite),
+                         FL_OK);
+        // More than tokens are remembered, in five seconds.
+        uint64_t taken = invite_flood(&w, &invite, cases[i].timeout_s, 5000);
+        FlSealServerStats stats = fl_seal_server_stats(w.server);
+        print_message("an invite of %u uses, 5000 tokens of it: %d handshakes busy, %llu tokens "
+                      "forgotten\n",
+                      cases[i].uses, stats.pending, (unsigned long long)stats.tokens_forgotten);
+        assert_in_range(taken, cases[i].low, cases[i].high);
+        assert_in_range(stats.pending, 0, cases[i].low);
+        assert_int_equal(stats.tokens_forgotten, 0);
+        if (!cases[i].full) {
+            world_add(&w, w.now, false);
+            world_run(&w, w.now + FL_SEC(1));
+        }
+        assert_int_equal(world_connected(&w), 1);
+        world_end(&w);
+    }
+}
+
+// One handshake at a time for an invite of one use: not another token from there, nor from
+// elsewhere, until it has ended.
+static void an_invites_share_of_handshakes_comes_back(void **state)
+{
+    (void)state;
+    FlRandom stream = {.seed = 1};
+    FlSealServerDef def = server_def(&stream, false);
+    World w;
+    FlImpairSettings way = fl_impair_settings_default();
+    world_init(&w, &def, &way, 4);
+    FlSealInvite invite;
+    assert_int_equal(
+        fl_seal_server_invite(w.server, w.now, SERVER_ADDRESS, 1, UNIX_NOW + 3600, &invite), FL_OK);
+    FlSealRandom bytes = fl_seal_random_seeded(&w.stream);
+    const uint8_t user[FL_SEAL_USER_BYTES] = {0};
+    FlSealClient *client = client_make(&w.stream, false);
+    const uint8_t from[] = {1, 1, 2, 1, 2};  // the last octet of its address,
+    const int64_t at_s[] = {0, 0, 0, 6, 17}; // when,
+    const int32_t timeout_s[] = {5, 5, 5, -1,
+                                 5}; // with what time-out: none ends after ten seconds,
+    const FlSealDrop want[] = {FL_SEAL_DROP_NONE, FL_SEAL_DROP_CROWDED, FL_SEAL_DROP_CROWDED,
+                               FL_SEAL_DROP_NONE, FL_SEAL_DROP_NONE}; // and what becomes of it
+    for (int32_t i = 0; i < 5; i++) {
+        world_run(&w, FL_SEC(at_s[i]));
+        uint8_t token[FL_SEAL_TOKEN_BYTES];
+        FlSealed out;
+        assert_int_equal(
+            fl_seal_invite_token(&invite, (uint32_t)i, UNIX_NOW, timeout_s[i], user, &bytes, token),
+            FL_OK);
+        assert_int_equal(fl_seal_client_connect(client, w.now, UNIX_NOW, token), FL_OK);
+        assert_int_equal(fl_seal_client_next(client, w.now, &out), FL_OK);
+        FlAddress place = address_v4(from[i], 99);
+        assert_int_equal(throw_at(&w, place, out.bytes, out.count), want[i]);
+        bool again = want[i] == FL_SEAL_DROP_NONE; // the same request once more costs nothing
+        assert_int_equal(throw_at(&w, place, out.bytes, out.count),
+                         again ? FL_SEAL_DROP_NONE : FL_SEAL_DROP_CROWDED);
+    }
+    fl_seal_client_destroy(client);
+    world_end(&w);
+}
+
 // Everything that one client ever sent, once more, from its own address and from elsewhere: during
 // the connection, after it, and against the next one.
 static void recorded_packets_do_nothing(void **state)
@@ -313,6 +447,8 @@ int main(void)
         cmocka_unit_test(newcomers_get_in_during_a_flood_if_they_keep_asking),
         cmocka_unit_test(captured_requests_and_wrong_keys_take_no_slot),
         cmocka_unit_test(victims_of_spoofed_requests_get_less_than_was_sent),
+        cmocka_unit_test(holders_of_an_invite_crowd_nobody_out),
+        cmocka_unit_test(an_invites_share_of_handshakes_comes_back),
         cmocka_unit_test(recorded_packets_do_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,60 @@
+// What `serve`, `join`, `bots` and `watch` have in common before anybody plays: addresses, invites,
+// session definitions, and what goes wrong there, said in one line.
+#ifndef APP_PLAY_SETUP_H
+#define APP_PLAY_SETUP_H
+
+#include "app/play_node.h"
+
+#define PLAY_PORT 4600       ///< Unless another one is asked for.
+#define PLAY_PLAYERS_MAX 127 ///< Besides the host: each then has two of the 256 tanks.
+
+// ---------------------------------------------------------------- hosting
+
+typedef struct PlayHostDef {
+    const char *who;
+    int64_t port;        ///< 0: any free one.
+    const char *address; ///< HOST or HOST:PORT under which others reach us; NULL: this machine's.
+    FlTopology topology;
+    int32_t players;
+    bool open; ///< Anybody may join.
+    int32_t tank_count;
+    bool keys;
+    const char *policy;
+    uint64_t seed;
+    double timeout_s;
+} PlayHostDef;
+
+/// How others get in.
+typedef struct PlayDoor {
+    FlAddress bound;   ///< The socket's.
+    FlAddress address; ///< As others reach us.
+    FlAddress lan;     ///< This machine's in its network, if no address was given; nowhere: none.
+    char invite[FL_SEAL_INVITE_TEXT]; ///< Sealed: for `address`; "" else.
+    char lan_invite[FL_SEAL_INVITE_TEXT];
+} PlayDoor;
+
+/// Answers OPTIONS_GO_ON, or the exit status: the reason has been printed.
+int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door);
+
+// ---------------------------------------------------------------- joining
+
+typedef struct PlayGuestDef {
+    const char *who;
+    const char *where; ///< An invite, or HOST[:PORT] of an open host; NULL: this machine's.
+    int32_t tank_count;
+    bool keys;
+    int32_t direct; ///< Talk to at most so many peers directly, the host included.
+    int32_t frame_hz;
+    const char *policy;
+    uint64_t seed;
+    double timeout_s;
+} PlayGuestDef;
+
+/// Opens a socket and starts to join. Answers as play_host_open.
+int play_guest_open(const PlayGuestDef *def, PlayNode **node);
+
+/// Finds a topology by its word ("star", "mesh", "hybrid").
+bool play_topology_find(const char *word, FlTopology *topology);
+const char *play_topology_name(FlTopology topology);
+
+#endif
