@@ -277,6 +277,7 @@ typedef struct Pending {
     uint64_t expire_s;
     int32_t timeout_s;
     FlTime until;
+    uint64_t challenge_from; // the number of its first challenge, at least
     uint8_t to_server_key[FL_SEAL_KEY_BYTES];
     uint8_t to_client_key[FL_SEAL_KEY_BYTES];
     uint8_t user_data[FL_SEAL_USER_BYTES];
@@ -294,6 +295,7 @@ typedef struct Seen {
 typedef struct ServerInvite {
     bool used;
     uint32_t uses_left;
+    int32_t pending_count; // handshakes under way with its tokens
     uint64_t id;
     uint64_t expire_s;
     uint8_t key[FL_SEAL_KEY_BYTES];

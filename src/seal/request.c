@@ -16,9 +16,18 @@
 //
 // A genuine request reserves its keys (a Pending) and no slot. The challenge that answers it is
 // shorter than the request, and only who reads it can respond: that proves the address.
+//
+// A backend's tokens are few, an invite's holder mints as many as he likes. So an invite may keep
+// busy only as many handshakes as it has uses, and never more than half of them; what goes beyond
+// is neither remembered nor answered, else he could crowd out everybody else.
 #include "private.h"
 
 #include <string.h>
+
+// A handshake of an invite's keeps its share busy this long, whatever its holder wrote into his
+// token: not so short that he uses up our memory of tokens, not so long that others wait for it.
+#define INVITE_PENDING_LEAST_S 1
+#define INVITE_PENDING_MOST_S 10
 
 typedef struct Request {
     TokenSeal seal;
@@ -239,24 +248,66 @@ bool fl__challenge_next(FlSealServer *server, FlSealed *out)
 
 // ---------------------------------------------------------------- handshakes
 
+static void count_pending(FlSealServer *server, uint64_t invite_id, int32_t by)
+{
+    ServerInvite *invite = fl__invite_find(server, invite_id);
+    if (invite != NULL) {
+        invite->pending_count += by;
+    }
+}
+
+// False: the invite's share of handshakes is busy. The request of a handshake that is under way
+// takes nothing more.
+static bool invite_has_share(const FlSealServer *server, FlAddress from, const Request *request,
+                             uint64_t serial)
+{
+    const ServerInvite *invite = request->invite;
+    if (invite == NULL) {
+        return true;
+    }
+    int32_t index = fl__map_find(&server->pending_by_address, fl__map_address(from));
+    if (index >= 0 && server->pendings[index].invite_id == invite->id) {
+        return server->pendings[index].serial == serial;
+    }
+    uint32_t half = (uint32_t)(server->def.pending_capacity + 1) / 2;
+    uint32_t share = invite->uses_left < half ? invite->uses_left : half;
+    return (uint32_t)invite->pending_count < share;
+}
+
 void fl__pending_remove(FlSealServer *server, int32_t index)
 {
     Pending *pending = &server->pendings[index];
     bool queued = pending->queued;
+    count_pending(server, pending->invite_id, -1);
     fl__map_remove(&server->pending_by_address, index);
     sodium_memzero(pending, sizeof *pending);
     pending->queued = queued; // its place in the queue stays until its turn
     server->free_pendings[server->free_pending_count++] = index;
 }
 
-static void fill_pending(const FlSealServer *server, Pending *pending, FlTime now, FlAddress from,
+static int32_t pending_seconds(const Request *request)
+{
+    int32_t seconds = request->token.timeout_s;
+    if (request->invite == NULL) {
+        return seconds;
+    }
+    if (seconds < 0 || seconds > INVITE_PENDING_MOST_S) {
+        return INVITE_PENDING_MOST_S;
+    }
+    return seconds < INVITE_PENDING_LEAST_S ? INVITE_PENDING_LEAST_S : seconds;
+}
+
+static void fill_pending(FlSealServer *server, Pending *pending, FlTime now, FlAddress from,
                          const Request *request, int32_t seen)
 {
     bool queued = pending->queued;
+    if (pending->used) {
+        count_pending(server, pending->invite_id, -1);
+    }
     const PrivateToken *token = &request->token;
     uint64_t left_s = request->seal.expire_s - fl__server_unix(server, now);
     FlTime end = left_s < 3600 ? fl_time_add(now, FL_SEC((int64_t)left_s)) : now + FL_SEC(3600);
-    FlTime silence = fl__silent_at(now, token->timeout_s);
+    FlTime silence = fl__silent_at(now, pending_seconds(request));
     *pending = (Pending){
         .used = true,
         .queued = queued,
@@ -268,7 +319,9 @@ static void fill_pending(const FlSealServer *server, Pending *pending, FlTime no
         .expire_s = request->seal.expire_s,
         .timeout_s = token->timeout_s,
         .until = silence < end ? silence : end,
+        .challenge_from = server->challenge_sequence,
     };
+    count_pending(server, pending->invite_id, 1);
     memcpy(pending->to_server_key, token->to_server_key, FL_SEAL_KEY_BYTES);
     memcpy(pending->to_client_key, token->to_client_key, FL_SEAL_KEY_BYTES);
     memcpy(pending->user_data, token->user_data, FL_SEAL_USER_BYTES);
@@ -311,8 +364,14 @@ static FlSealDrop admit(FlSealServer *server, FlTime now, FlAddress from, const 
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
-    seen = seen >= 0 ? seen : remember(server, now, from, request);
-    if (!has_room(server, token->client_id)) {
+    if (!invite_has_share(server, from, request, serial)) {
+        return FL_SEAL_DROP_CROWDED;
+    }
+    bool room = has_room(server, token->client_id);
+    if (seen < 0 && (room || request->invite == NULL)) {
+        seen = remember(server, now, from, request);
+    }
+    if (!room) {
         deny(server, from, token->to_client_key);
         return FL_SEAL_DROP_FULL;
     }
@@ -384,9 +443,13 @@ FlSealDrop fl__response_take(FlSealServer *server, FlTime now, FlAddress from, c
     if (!fl__packet_open(server->def.protocol_id, pending->to_server_key, packet)) {
         return FL_SEAL_DROP_TAMPERED;
     }
+    // An answer to a challenge of an earlier handshake proves nothing about who is there now: it
+    // may have been recorded. The standard is silent here; who follows it answers what it was
+    // asked.
     Challenge challenge;
     uint64_t sequence = fl__load_u64(packet->body);
-    if (!fl__challenge_open(packet->body + 8, sequence, server->challenge_key, &challenge) ||
+    if (sequence < pending->challenge_from ||
+        !fl__challenge_open(packet->body + 8, sequence, server->challenge_key, &challenge) ||
         challenge.client_id != pending->client_id) {
         return FL_SEAL_DROP_CHALLENGE;
     }
