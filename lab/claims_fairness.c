@@ -343,13 +343,16 @@ typedef struct Why {
 } Why;
 
 static const Why reasons[] = {
-    {"F2", "base's worst receiver bounds it: held back until all have its error, the mean can only "
-           "reach worst/mean of base, which is 1.87 here"},
+    {"F2", "at fixed delays all are held back until they have base's worst error, so the mean can "
+           "only reach worst by mean of base, about 1.9 here; more needs jitter"},
     {"F3", "at fixed delays the worst receiver never waits, so all end at base's worst, not above"},
     {"F9", "the time since a send says nothing of the error: weighing it alone only adds chance"},
+    {"F11", "weighing accumulated error too, (1,1,0), is as equal or more"},
+    {"F16", "(0,1,0) and (1,1,0) are more equal but less accurate, (1,1,1) the reverse with more "
+            "updates: no weighting is best"},
     {"F19", "chance is more equal because everybody is worse off: its mean is half as high again"},
-    {"F20", "a timetable reads the share of waiting at the moment of a send, when it is lowest for "
-            "the one just served: with it in the weights, updates come 6 to 7 % too often"},
+    {"F20", "a timetable reads the share of waiting just before a send, when it is highest for the "
+            "one that is served: with it in the weights turns come 6 to 7 % too soon"},
     {"F21",
      "nearly all of base's error is delay, which finer thresholds do not shorten; base sends "
      "everything at once, so whatever is left out adds error"},

@@ -6,11 +6,11 @@
 #include "lab/fairness.h"
 #include "lab/puppet.h"
 
-#define LOOK_EVERY FL_MS(20)
+#define LOOK_EVERY FL_MS(10)
 
 /// Looks fall between frames and arrivals, not on them: delays are whole multiples of the step, so
 /// a look on a frame would count the moment of the change at both of its ends.
-#define LOOK_FIRST FL_MS(5)
+#define LOOK_FIRST FL_US(2500)
 #define SERIES_EVERY FL_MS(100)
 
 /// Everybody joins and learns the time; then the motion begins.

@@ -8,7 +8,7 @@
 
 #include "lab/fairness_setup.h"
 
-enum { KNOB_STEP = 10, KNOBS = 11, BUDGETS = 5, BOUND_POINTS = 21 };
+enum { KNOB_STEP = 10, KNOBS = 11, BUDGETS = 6, BOUND_POINTS = 21 };
 
 typedef struct TradeoffSettings {
     FairnessSetup setup;
@@ -19,13 +19,13 @@ static void defaults(void *ctx)
 {
     TradeoffSettings *settings = (TradeoffSettings *)ctx;
     *settings = (TradeoffSettings){fairness_setup_default(),
-                                   {.values = {3.0, 3.1, 2.3, 1.5, 1.0}, .count = 5}};
+                                   {.values = {3.0, 3.1, 2.3, 2.0, 1.5, 1.0}, .count = 6}};
 }
 
 static const Setting settings_table[] = {
     FAIRNESS_SETTINGS(TradeoffSettings),
     {SETTING_NUMBERS, "budgets", "K[,K...]",
-     "budgets of `equal`: one of so many updates of base (3,3.1,2.3,1.5,1)",
+     "budgets of `equal`: one of so many updates of base (3,3.1,2.3,2,1.5,1)",
      offsetof(TradeoffSettings, budgets), 1.0, 1000.0},
 };
 

@@ -219,7 +219,11 @@ static void draw_legend(const TradeoffPicture *picture, const int32_t *curves, i
         const TradeoffPoint *p = &picture->points[curves[c]];
         Text words = {0};
         Text mark = {0};
-        text_add(&words, "equal, 1/%g of base", p->every);
+        if (p->every > 1.0) {
+            text_add(&words, "equal, 1/%g of base", p->every);
+        } else {
+            text_add(&words, "equal, as much as base");
+        }
         text_add(&mark, "<path class=\"curve c%d\" d=\"M%g %gh28\"/>", (int)c, legend_x, y);
         y = draw_legend_line(y, text_of(&mark), text_of(&words), svg);
         text_free(&words);

@@ -21,6 +21,7 @@ import time
 
 KILL_SHARE = 0.2  # of those who leave, without a goodbye
 WARM_UP = 0.25  # of the time, before memory counts
+SPARE = 3  # groups for which there is room besides the bots: who was killed keeps its place until the time-out
 GROWTH = 1.05  # at most
 
 
@@ -116,9 +117,8 @@ class Soak:
                                 o.jitter, "--loss", o.loss, "--clients", 4 * o.bots + 8, "--idle", 20, "--seed", o.seed,
                                 "--json"], announces=True)
             address = self.wan.first["listening"]
-        # Who was killed keeps its place until the time-out, so there must be more of them than bots.
         self.host = Process([o.program, "serve", "--port", port, "--address", address, "--topology", o.topology, "--players",
-                             min(o.bots + 3 * o.each + 2, 127), "--bots", 1, "--seed", o.seed, "--policy", o.policy, "--json"],
+                             min(o.bots + SPARE * o.each + 2, 127), "--bots", 1, "--seed", o.seed, "--policy", o.policy, "--json"],
                             announces=True)
 
     def start_bots(self):
@@ -168,6 +168,15 @@ class Soak:
 
     # ------------------------------------------------------------ running
 
+    def fill(self):
+        """Everybody who may come comes once. What is reserved is touched at its first use, so only after the game was as
+        full as it will ever be does growth mean anything."""
+        if self.options.minutes >= 2.0:
+            crowd = [self.start_bots() for _ in range(SPARE)]
+            time.sleep(15.0)
+            for group in crowd:
+                self.stop(group, False)
+
     def servers(self):
         return [self.host] if self.wan is None else [self.host, self.wan]
 
@@ -183,6 +192,7 @@ class Soak:
         o = self.options
         self.open()
         groups = [self.start_bots() for _ in range(o.bots // o.each)]
+        self.fill()
         stay = groups[: max(len(groups) // 2, 1)]  # these stay to the end, for their memory
         churn = groups[len(stay):]
         absent = []  # when to start again
@@ -246,7 +256,7 @@ def main():
     parser.add_argument("--delay", type=float, default=40.0)
     parser.add_argument("--jitter", type=float, default=10.0)
     parser.add_argument("--loss", type=float, default=2.0)
-    parser.add_argument("--no-wan", action="store_true", help="bots talk to the host, and in a mesh to each other, directly")
+    parser.add_argument("--no-wan", action="store_true", help="everybody talks directly")
     parser.add_argument("--frames", type=int, default=20, help="of a bot, a second")
     parser.add_argument("--direct", type=int, default=16, help="peers a bot talks to directly, in a mesh or hybrid")
     parser.add_argument("--churn", type=float, default=10.0, help="seconds between leaves, on average")

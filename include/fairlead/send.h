@@ -216,6 +216,11 @@ typedef struct FlLedgerCounts {
 
 FL_API FlLedgerCounts fl_ledger_counts(const FlLedger *ledger);
 
+/// The error as far as it is counted already, which costs nothing to ask: behind `cumulative` by at
+/// most an update or so. False: the receiver does not watch it.
+FL_API bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver,
+                              double *error);
+
 /// Where this receiver saw that entity at `time`, as far as it is remembered.
 /// Errors: FL_NOT_FOUND (nothing was placed yet, or it is forgotten).
 FL_API FL_NODISCARD FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity,

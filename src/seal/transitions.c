@@ -1,6 +1,6 @@
 // The client's states: all that can happen, in one table, by which the client moves.
 //
-// tests/unit/test_seal_transitions.c plays every event in every state and compares; the same rows
+// tests/unit/test_seal_client.c plays every event in every state and compares; the same rows
 // stand in spec/WIRE.md section 9.4.
 #include "private.h"
 

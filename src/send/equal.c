@@ -8,9 +8,10 @@
 // `scale` is common and keeps the number of updates at the budget, 1/every of base's: it follows
 // the credit left (at once) and its average (slowly). `pull` turns the knob: at 0 all receivers
 // have the same threshold, which spends every update where it avoids the most error; the higher,
-// the more those who suffered more than the mean are served first. This is the gradient of the
-// standard deviation over the mean, so each knob setting is a best trade. At 100 each receiver
-// also learns an offset, which takes out what a proportional rule leaves.
+// the more those who suffered more than the mean are served first. How much one receiver's error
+// adds to the standard deviation is in proportion to its distance from the mean, so each knob
+// setting is close to a best trade. At 100 each receiver also learns an offset, which takes out
+// what a proportional rule leaves.
 //
 // A budget may be more than fairness can use: once the worst off gets every update, more for the
 // others would only part them further. At 100 what is left is then not spent.

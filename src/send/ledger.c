@@ -69,6 +69,7 @@ static size_t lay_out(const FlLedgerDef *def, char *block, FlLedger *ledger)
     ledger->shown = take(block, &used, pairs * (size_t)def->shown_capacity, sizeof *ledger->shown);
     ledger->pieces = take(block, &used, pieces, sizeof *ledger->pieces);
     ledger->leaps = take(block, &used, pieces, sizeof *ledger->leaps);
+    ledger->curves = take(block, &used, entities * FL__CURVES, sizeof *ledger->curves);
     return used;
 }
 
@@ -115,8 +116,9 @@ void fl_ledger_destroy(FlLedger *ledger)
 FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def)
 {
     FlLedgerMemory memory = {
-        .entity =
-            sizeof(FlEntity) + (sizeof(FlPiece) + sizeof(FlLeap)) * (size_t)def->path_capacity,
+        .entity = sizeof(FlEntity) +
+                  (sizeof(FlPiece) + sizeof(FlLeap)) * (size_t)def->path_capacity +
+                  sizeof(FlCurve) * FL__CURVES,
         .receiver = sizeof(FlReceiver) + 2 * sizeof(double) + sizeof(FlProspect),
         // a time and its part of the groups above it; a bit each for due and watching
         .pair = sizeof(FlPair) + sizeof(FlShown) * (size_t)def->shown_capacity + sizeof(FlTime) +

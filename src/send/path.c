@@ -90,9 +90,8 @@ bool fl__path_error(const FlLedger *ledger, int32_t entity, uint32_t shown, FlTi
             } else if (difference.straight) {
                 *error += difference_advance(&difference, fl_span_seconds(fl_span(until, from)));
             } else {
-                *error +=
-                    fl_distance_integral(&fl__piece(ledger, entity, at)->motion,
-                                         &fl__piece(ledger, entity, shown)->motion, from, until);
+                *error += fl__curve_error(ledger, entity, shown, at, until) -
+                          fl__curve_error(ledger, entity, shown, at, from);
             }
             from = until;
         }

@@ -135,6 +135,17 @@ typedef struct FlLeap {
 
 _Static_assert(sizeof(FlLeap) == 64, "one cache line");
 
+#define FL__KNOTS 16
+#define FL__CURVES 16
+
+/// Integrals of the distance between two pieces, at rising times. See curve.c.
+typedef struct FlCurve {
+    uint32_t shown, exported;
+    int32_t count; ///< 0: nothing yet
+    FlTime at[FL__KNOTS];
+    double sum[FL__KNOTS];
+} FlCurve;
+
 typedef struct FlReceiver {
     double delay; ///< ns; negative before the first report
     FlTime clock_error;
@@ -157,6 +168,8 @@ struct FlLedger {
     FlEntity *entities;
     FlPiece *pieces;
     FlLeap *leaps;
+    FlCurve *curves; ///< [entity][FL__CURVES]
+    bool counting;   ///< Errors are being counted, so curves may grow: asking changes nothing.
     FlReceiver *receivers;
     FlPair *pairs;
     FlShown *shown;
@@ -264,6 +277,13 @@ int32_t fl__watcher_next(const FlLedger *ledger, int32_t entity, int32_t from);
 
 /// Adds the newest piece to an entity's path.
 void fl__path_add(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life);
+
+// ---------------------------------------------------------------- curve.c
+
+/// The integral of the distance between the pieces `at` and `shown`, both remembered, from the
+/// former's time to `until`.
+double fl__curve_error(const FlLedger *ledger, int32_t entity, uint32_t shown, uint32_t at,
+                       FlTime until);
 
 /// The exported path against one piece of it that is shown from `from` to `to`: the integral of
 /// their distance. Pieces that are forgotten count as nothing; false tells.

@@ -92,7 +92,9 @@ static void extend(FlLedger *ledger, int32_t entity, int32_t pair, FlTime horizo
         return;
     }
     bool known;
+    ledger->counting = true;
     p->error += steps_error(ledger, entity, pair, from, to, &known);
+    ledger->counting = false;
     p->pending_ns = (uint32_t)(horizon - to);
     ledger->counts.forgotten += !known;
     FlEntity *e = fl__entity(ledger, entity);
@@ -111,7 +113,10 @@ static void count_error(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t
     FlTime counted = fl__counted(&ledger->pairs[pair]);
     to = to < counted ? to : counted;
     double error;
-    if (!fl__path_error(ledger, entity, serial, from, to, &error)) {
+    ledger->counting = true;
+    bool known = fl__path_error(ledger, entity, serial, from, to, &error);
+    ledger->counting = false;
+    if (!known) {
         ledger->counts.forgotten++;
         return;
     }
@@ -232,4 +237,11 @@ bool fl__shown_add(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t seri
         push(ledger, pair, pack(serial, from));
     }
     return true;
+}
+
+bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver, double *error)
+{
+    bool watches = fl_ledger_watches(ledger, entity, receiver);
+    *error = watches ? fl__pair(ledger, entity, receiver)->error : 0.0;
+    return watches;
 }

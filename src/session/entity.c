@@ -214,8 +214,7 @@ bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t ind
 static void watch(FlSession *session, Entity *entity, int32_t line, FlTime time)
 {
     int32_t slot = fl__entity_slot(session, entity);
-    FlLedgerView view;
-    bool before = fl_ledger_read(session->ledger, slot, line, time, &view);
+    bool before = fl_ledger_watches(session->ledger, slot, line);
     bool goes = fl__entity_goes(session, entity, line);
     if (goes == before) {
         return;

@@ -58,19 +58,33 @@ FlResult fl_entity_view(const FlSession *session, FlEntityId id, FlPeerId peer, 
     return FL_OK;
 }
 
+// A receiver's accumulated error: by the moment, or as far as it is counted, which costs nothing.
+static bool error_at(const FlSession *session, int32_t slot, int32_t line, FlTime time, bool exact,
+                     double *error)
+{
+    if (!exact) {
+        return fl_ledger_counted(session->ledger, slot, line, error);
+    }
+    FlLedgerView view;
+    bool watches = fl_ledger_read(session->ledger, slot, line, time, &view);
+    *error = view.accumulated;
+    return watches;
+}
+
 // Mean and deviation over the lines that an entity goes over.
-static FlEntityReport measure(const FlSession *session, const Entity *entity, FlTime time)
+static FlEntityReport measure(const FlSession *session, const Entity *entity, FlTime time,
+                              bool exact)
 {
     FlEntityReport report = {0, 0.0, 0.0};
     double sum = 0.0;
     double squares = 0.0;
     int32_t slot = fl__entity_slot(session, entity);
     for (int32_t line = 0; line < session->line_count; line++) {
-        FlLedgerView view;
-        if (fl_ledger_read(session->ledger, slot, line, time, &view)) {
+        double error;
+        if (error_at(session, slot, line, time, exact, &error)) {
             report.receiver_count++;
-            sum += view.accumulated;
-            squares += view.accumulated * view.accumulated;
+            sum += error;
+            squares += error * error;
         }
     }
     if (report.receiver_count > 0) {
@@ -105,7 +119,7 @@ FlResult fl_entity_report(const FlSession *session, FlEntityId id, FlTime now,
     if (entity == NULL) {
         return FL_STALE_ID;
     }
-    *report = measure(session, entity, fl_session_time(session, now));
+    *report = measure(session, entity, fl_session_time(session, now), true);
     if (entity->ours && entity->reported.known) {
         *report = together(*report, entity->reported.all);
     }
@@ -153,7 +167,7 @@ int32_t fl__report_needs(FlSession *session, int32_t index, FlTime now)
     for (int32_t i = line->report_turn; i < session->def.entity_capacity; i++) {
         const Entity *entity = &session->entities[i];
         if (is_reported(session, entity, index)) {
-            FlEntityReport all = measure(session, entity, time);
+            FlEntityReport all = measure(session, entity, time, false);
             if (is_news(entity, &all)) {
                 return REPORT_HEAD;
             }
@@ -181,10 +195,10 @@ static int32_t list_receivers(const FlSession *session, const Entity *entity, Fl
     int32_t count = 0;
     for (int32_t i = 0; i < session->line_count && count < fits; i++) {
         int32_t line = (start + i) % session->line_count;
-        FlLedgerView view;
-        if (fl_ledger_read(session->ledger, slot, line, time, &view)) {
+        double error;
+        if (error_at(session, slot, line, time, false, &error)) {
             fl_writer_put(w, (uint64_t)session->lines[line].member, 16);
-            fl_writer_put(w, float_bits(view.accumulated), 32);
+            fl_writer_put(w, float_bits(error), 32);
             count++;
         }
     }
@@ -194,7 +208,7 @@ static int32_t list_receivers(const FlSession *session, const Entity *entity, Fl
 static int32_t write_entity(FlSession *session, Entity *entity, FlWriter *w, int32_t room,
                             FlTime time)
 {
-    FlEntityReport all = measure(session, entity, time);
+    FlEntityReport all = measure(session, entity, time, false);
     if (!is_news(entity, &all)) {
         return 0;
     }

@@ -118,6 +118,15 @@ def check_liar():
     assert found["honest", 1]["liar_ratio"] == 1
 
 
+def check_live():
+    """Processes and sockets in real time; how late a busy machine makes them is not judged."""
+    rows = rows_of("fairness", "--live", "--live-length", 4, "--delays", "100,20", "--policies", "base base/3")
+    assert [row["policy"] for row in rows] == ["base", "base/3"]
+    for row in rows:
+        assert 0.5 < row["updates_sent"] / row["virtual_updates_sent"] < 2, row
+        assert row["mean_aee"] > 0 and row["aee"][0] > row["aee"][1], row
+
+
 def check_refusals():
     refused("fairness", "--entity", 3, says="only with --trace")
     refused("fairness", "--trace", TRACE, "--entity", "x", says="not a whole number")
@@ -136,6 +145,7 @@ def main():
     check_fairness()
     check_refusals()
     check_liar()
+    check_live()
     with tempfile.TemporaryDirectory() as folder:
         check_tradeoff(pathlib.Path(folder))
     print("ok")

@@ -191,7 +191,8 @@ class Topologies(unittest.TestCase):
 
     def test_lines_for_people_when_there_is_no_terminal(self):
         with host("--open") as served:
-            result = run("join", served.address, "--bot", "--seconds", 2.5)
+            result = until(lambda seconds: run("join", served.address, "--bot", "--seconds", seconds),
+                           lambda r: "players 2, rtt " in r.stdout, first=2.5)
             served.end()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("players 2, rtt ", result.stdout)
@@ -336,15 +337,19 @@ class Refusals(unittest.TestCase):
         self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_a_host_that_goes_is_told_of(self):
-        with host() as served:
-            process = subprocess.Popen([PROGRAM, "bots", served.invite, "--count", "2", "--json"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True)
-            time.sleep(2.0)
-            served.end()
-            out, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 1)
+        def abandoned(seconds):
+            with host() as served:
+                process = subprocess.Popen([PROGRAM, "bots", served.invite, "--count", "2", "--json"],
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                time.sleep(seconds)
+                served.end()
+                out, errors = process.communicate(timeout=60)
+            return process.returncode, errors, json.loads(out)
+
+        status, errors, result = until(abandoned, lambda r: all(node["joined"] for node in r[2]["nodes"]))
+        self.assertEqual(status, 1)
         self.assertIn("The host has left", errors)
-        self.assertIn("The host has left", json.loads(out)["trouble"])
+        self.assertIn("The host has left", result["trouble"])
 
     def test_nobody_there_is_explained(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

@@ -38,7 +38,7 @@ static void the_ledger_knows_the_true_errors(void **state)
         assert_int_equal(fairness_play(&play, figures, NULL, &error), LAB_OK);
         for (int32_t p = 0; p < play.policy_count; p++) {
             for (int32_t r = 0; r < play.receiver_count; r++) {
-                // Looks are 20 ms apart and clocks are estimated; what is under way at the end is
+                // Looks are 10 ms apart and clocks are estimated; what is under way at the end is
                 // an expectation.
                 double off = figures[p].ledger[r] - figures[p].aee[r];
                 assert_true(fabs(off) < 0.02 * figures[p].aee[r] + 2.0);
@@ -148,10 +148,16 @@ static void the_ledger_alone_gives_what_sessions_give(void **state)
     FairnessPlay play = play_of(&material, "base");
     FairnessFigures whole;
     LabError error;
-    assert_int_equal(fairness_play(&play, &whole, NULL, &error), LAB_OK);
-    LiarFigures alone = lie(&play, &play.policy[0], 0, 0);
-    for (int32_t r = 0; r < 3; r++) { // a session rounds what it tells, so triggers differ a little
-        assert_true(fabs(alone.aee[r] - whole.aee[r]) < 0.02 * whole.aee[r] + 0.2);
+    // A session rounds what it tells, so triggers differ a little; with jitter updates overtake
+    // each other, differently here and there.
+    const double apart[] = {0.02, 0.06};
+    for (int32_t i = 0; i < 2; i++) {
+        play.jitter = i * FL_MS(180);
+        assert_int_equal(fairness_play(&play, &whole, NULL, &error), LAB_OK);
+        LiarFigures alone = lie(&play, &play.policy[0], 0, 0);
+        for (int32_t r = 0; r < 3; r++) {
+            assert_true(fabs(alone.aee[r] - whole.aee[r]) < apart[i] * whole.aee[r] + 0.2);
+        }
     }
     material_free(&material);
 }
