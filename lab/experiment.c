@@ -193,6 +193,16 @@ static void add_cell(Text *text, const char *cell, int width, bool left, bool la
     text_add(text, last ? "\n" : "  ");
 }
 
+static bool has_field(const json_t *rows, const char *field)
+{
+    for (size_t r = 0; r < json_array_size(rows); r++) {
+        if (json_object_get(json_array_get(rows, r), field) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void experiment_table(const Experiment *experiment, const LabResult *result, Text *text)
 {
     int width[16] = {0};
@@ -200,6 +210,9 @@ void experiment_table(const Experiment *experiment, const LabResult *result, Tex
     int32_t columns = experiment->column_count;
     size_t rows = json_array_size(result->rows);
     FL_ASSERT(columns <= 16);
+    while (columns > 1 && !has_field(result->rows, experiment->columns[columns - 1].field)) {
+        columns--; // the last columns may be of a mode that was not asked for
+    }
     for (int32_t c = 0; c < columns; c++) {
         width[c] = width_of(experiment->columns[c].title);
         for (size_t r = 0; r < rows; r++) {

@@ -117,9 +117,9 @@ class Soak:
                                 o.jitter, "--loss", o.loss, "--clients", 4 * o.bots + 8, "--idle", 20, "--seed", o.seed,
                                 "--json"], announces=True)
             address = self.wan.first["listening"]
+        players = min(o.bots + SPARE * o.each + 2, 127)
         self.host = Process([o.program, "serve", "--port", port, "--address", address, "--topology", o.topology, "--players",
-                             min(o.bots + SPARE * o.each + 2, 127), "--bots", 1, "--seed", o.seed, "--policy", o.policy, "--json"],
-                            announces=True)
+                             players, "--bots", 1, "--seed", o.seed, "--policy", o.policy, "--json"], announces=True)
 
     def start_bots(self):
         self.started += 1

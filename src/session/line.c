@@ -77,12 +77,8 @@ size_t fl__line_bytes(const FlSessionDef *def)
 
 #define DIRECT_TIMEOUT FL_SEC(60) // the host says sooner who is gone
 
-// No keep-alive of its own. But unlike FL_FOREVER it lets the link ask again what was not answered,
-// or what is lost last on a line that then falls silent would never be known to be.
-#define WHEN_ASKED FL_SEC(86400)
-
 // The client keeps a line alive, and the host answers. Between introduced peers the one with the
-// smaller number does, rarely; where there is a seal, the seal says when it is gone.
+// smaller number does, rarely; where there is a seal, the seal does.
 static FlLinkDef link_def(const FlSession *session, const Line *line)
 {
     FlLinkDef def = session->def.link;
@@ -91,11 +87,11 @@ static FlLinkDef link_def(const FlSession *session, const Line *line)
     def.alloc = session->def.alloc;
     bool host = fl__is_host(session);
     if (line->direct) {
-        bool keeper = session->self < line->member;
+        bool keeper = line->pair == NULL && session->self < line->member;
         def.timeout_ns = line->pair == NULL ? DIRECT_TIMEOUT : FL_SEC(1800);
-        def.keep_alive_ns = keeper ? DIRECT_TIMEOUT / 4 : WHEN_ASKED;
+        def.keep_alive_ns = keeper ? DIRECT_TIMEOUT / 4 : FL_FOREVER;
     } else if (host) {
-        def.keep_alive_ns = WHEN_ASKED;
+        def.keep_alive_ns = FL_FOREVER;
         def.eager_count = 0;
     }
     return def;

@@ -259,6 +259,7 @@ static FlSealDrop open_unknown(FlSession *session, FlAddress from, uint8_t *byte
             return drop;
         }
     }
+    session->sealed->pair_drops[FL_SEAL_DROP_STRANGER]++; // tried by all, and dropped once
     return FL_SEAL_DROP_STRANGER;
 }
 
@@ -268,7 +269,9 @@ static FlSealDrop open_client(FlSession *session, FlAddress from, uint8_t *bytes
     Sealed *sealed = session->sealed;
     *line = fl__line_at(session, from);
     if (*line != FL__NONE && session->lines[*line].pair != NULL) {
-        return open_pair(session, *line, from, bytes, count, arrival, payload);
+        FlSealDrop known = open_pair(session, *line, from, bytes, count, arrival, payload);
+        sealed->pair_drops[known]++;
+        return known;
     }
     FlSealClientStatus status = fl_seal_client_status(sealed->client);
     if (!fl_address_equal(status.address, from) && session->has_pairs) {
@@ -440,10 +443,7 @@ void fl__sealed_part(FlSession *session, Line *line)
     if (line->pair == NULL) {
         return;
     }
-    FlSealPairStatus status = fl_seal_pair_status(line->pair);
-    for (int32_t i = 0; i < FL_SEAL_DROPS; i++) {
-        session->sealed->pair_drops[i] += status.drops[i];
-    }
+    (void)session;
     fl_seal_pair_destroy(line->pair);
     line->pair = NULL;
 }

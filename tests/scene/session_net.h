@@ -59,6 +59,7 @@ typedef struct Net {
     FlSealServerDef seal;
     FlSessionDef def; ///< What nodes are made from; role, address and such are set for each.
     int64_t datagrams;
+    int64_t bytes[NET_NODES]; ///< Sent by each, IPv4's and UDP's headers counted.
 } Net;
 
 // ---------------------------------------------------------------- memory
@@ -288,6 +289,7 @@ static inline void net_close(Net *net)
 
 static inline void net_carry(Net *net, int32_t from, const FlOutgoing *out)
 {
+    net->bytes[from] += out->count + 28;
     int32_t to = out->to.ip[3] - 1;
     net->datagrams++;
     assert_true(to >= 0 && to < NET_NODES && to != from);
