@@ -184,10 +184,12 @@ static Verdict each_above_third(const Played *played, int32_t jitter, int32_t po
                                 Estimate *least, int32_t *receiver)
 {
     Verdict verdict = VERDICT_NOT_YET;
+    *least = (Estimate){0, (double)INFINITY, 0.0};
+    *receiver = 0;
     for (int32_t k = 0; k < RECEIVERS; k++) {
         Estimate e = ratio_of(played, jitter, by_receiver[k], policy, THIRD);
         verdict = verdict_worse(verdict, judge_above(e, 1.0));
-        if (k == 0 || e.mean < least->mean) {
+        if (e.mean < least->mean) {
             *least = e;
             *receiver = k;
         }
@@ -365,7 +367,7 @@ static void explain(ClaimSet *set)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         Finding *finding = claims_finding(set, reasons[i].id);
         if (finding->verdict == VERDICT_FAILS || finding->verdict == VERDICT_FEW_RUNS) {
-            finding_add(finding, finding->verdict, "why: %s", reasons[i].words);
+            finding_add(finding, finding->verdict, "why, we think: %s", reasons[i].words);
         }
     }
 }

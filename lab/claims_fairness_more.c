@@ -114,7 +114,10 @@ LabStatus claims_thresholds(const VerifyDef *def, const Material *material, cons
                             ClaimSet *set, LabError *error)
 {
     Spent *spent = (Spent *)calloc(1, sizeof *spent);
-    LabStatus status = spent != NULL ? LAB_OK : lab_fail(error, LAB_FAILED, "out of memory");
+    LabStatus status = LAB_OK;
+    if (spent == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
     for (int32_t t = 0; t < THRESHOLDS; t++) {
         for (int32_t r = 0; r < played->runs && status == LAB_OK; r++) {
             FairnessFigures figures[SPENDERS];

@@ -45,7 +45,7 @@ typedef struct FairnessFigures {
 } FairnessFigures;
 
 /// Plays it; `figures` has one entry per policy. `series` (or NULL) gets a line every 100 ms.
-LabStatus fairness_play(const FairnessPlay *play, FairnessFigures *figures, Text *series,
+LabStatus fairness_play(const FairnessPlay *def, FairnessFigures *figures, Text *series,
                         LabError *error);
 
 /// The columns of the series.

@@ -114,17 +114,27 @@ LabStatus fairness_play_runs(const LabRun *run, FairnessPlay *play, const Materi
     return status;
 }
 
-/// Of the doubles at `offset` in every run's figures of one policy.
+static double mean_of(const FairnessFigures *figures)
+{
+    return figures->mean;
+}
+
+static double sd_of(const FairnessFigures *figures)
+{
+    return figures->sd;
+}
+
+/// Of one number of every run's figures of one policy.
 static Estimate estimate_field(const FairnessFigures *first, int32_t stride, int32_t runs,
-                               size_t offset)
+                               double (*number_fn)(const FairnessFigures *figures))
 {
     Estimate e = {runs, 0.0, (double)INFINITY};
     double squares = 0.0;
     for (int32_t r = 0; r < runs; r++) {
-        e.mean += *(const double *)((const char *)&first[r * stride] + offset) / (double)runs;
+        e.mean += number_fn(&first[r * stride]) / (double)runs;
     }
     for (int32_t r = 0; r < runs; r++) {
-        double off = *(const double *)((const char *)&first[r * stride] + offset) - e.mean;
+        double off = number_fn(&first[r * stride]) - e.mean;
         squares += off * off;
     }
     if (runs > 1) {
@@ -146,8 +156,8 @@ FairnessSummary fairness_summary(const FairnessPlay *play, const FairnessFigures
         }
     }
     int32_t stride = play->policy_count;
-    summary.mean = estimate_field(first, stride, runs, offsetof(FairnessFigures, mean));
-    summary.sd = estimate_field(first, stride, runs, offsetof(FairnessFigures, sd));
+    summary.mean = estimate_field(first, stride, runs, mean_of);
+    summary.sd = estimate_field(first, stride, runs, sd_of);
     return summary;
 }
 

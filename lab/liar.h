@@ -31,6 +31,6 @@ typedef struct LiarFigures {
     int64_t contradictions;
 } LiarFigures;
 
-LabStatus liar_play(const LiarPlay *play, LiarFigures *figures, LabError *error);
+LabStatus liar_play(const LiarPlay *def, LiarFigures *figures, LabError *error);
 
 #endif

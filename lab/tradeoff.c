@@ -241,10 +241,13 @@ static LabStatus run_all(const LabRun *run, const TradeoffSettings *s, FairnessP
 {
     size_t cells = (size_t)material->run_count * (size_t)play->policy_count;
     FairnessFigures *figures = (FairnessFigures *)calloc(cells, sizeof *figures);
-    FairnessSummary summary[FAIRNESS_POLICIES];
+    FairnessSummary summary[FAIRNESS_POLICIES] = {{0}};
     const LabNumbers *jitter = &s->setup.jitter_ms;
     FairnessProgress progress = {0, (int64_t)jitter->count * material->run_count};
-    LabStatus status = figures != NULL ? LAB_OK : lab_fail(error, LAB_FAILED, "out of memory");
+    LabStatus status = LAB_OK;
+    if (figures == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
     for (int32_t j = 0; j < jitter->count && status == LAB_OK; j++) {
         play->jitter = fl_span_from_seconds(jitter->values[j] / 1e3);
         status = fairness_play_runs(run, play, material, &progress, figures, NULL, error);
