@@ -78,19 +78,17 @@ static const char *hold(const Contest *contest, Course *course, BenchReport *rep
     return problem;
 }
 
-// The last one only with motion updates, and with so many clients: more than a host of today's
-// sessions can serve when everything is news in every tick.
+// The last one only with motion updates.
 #ifdef BENCH_ENET
 static const RelayKind *const kinds[] = {&relay_enet, &relay_fairlead, &relay_session};
 #else
 static const RelayKind *const kinds[] = {&relay_fairlead, &relay_session};
 #endif
 #define KINDS ((int32_t)(sizeof kinds / sizeof kinds[0]))
-#define SESSION_CLIENTS 64
 
-static int32_t kind_count(bool motion, int32_t clients)
+static int32_t kind_count(bool motion)
 {
-    return motion && clients <= SESSION_CLIENTS ? KINDS : KINDS - 1;
+    return motion ? KINDS : KINDS - 1;
 }
 
 static int32_t relay_count(const BenchSettings *settings)
@@ -98,7 +96,7 @@ static int32_t relay_count(const BenchSettings *settings)
     int32_t count = 0;
     for (int32_t i = 0; i < settings->clients_count; i++) {
         int32_t clients = settings->clients[i];
-        count += settings->rounds * (kind_count(false, clients) + kind_count(true, clients));
+        count += settings->rounds * (kind_count(false) + kind_count(true));
     }
     return count;
 }
