@@ -107,7 +107,7 @@ static const char *relays(Course *course, const RelayMessages *messages, BenchRe
     const char *problem = NULL;
     for (int32_t i = 0; i < settings->clients_count && problem == NULL; i++) {
         int32_t clients = settings->clients[i];
-        Contest contest = {messages, clients, kinds, kind_count(messages->motion, clients)};
+        Contest contest = {messages, clients, kinds, kind_count(messages->motion)};
         problem = hold(&contest, course, report);
     }
     return problem;
