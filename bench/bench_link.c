@@ -93,12 +93,7 @@ static int32_t kind_count(bool motion)
 
 static int32_t relay_count(const BenchSettings *settings)
 {
-    int32_t count = 0;
-    for (int32_t i = 0; i < settings->clients_count; i++) {
-        int32_t clients = settings->clients[i];
-        count += settings->rounds * (kind_count(false) + kind_count(true));
-    }
-    return count;
+    return settings->clients_count * settings->rounds * (kind_count(false) + kind_count(true));
 }
 
 static const char *relays(Course *course, const RelayMessages *messages, BenchReport *report)
