@@ -190,10 +190,11 @@ FL_API FlPeerId fl_peer_host(const FlSession *session);
 FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 
 typedef struct FlPeerStatus {
-    int32_t number;     ///< The same at all peers; 0 is the one who opened the session.
-    uint64_t client_id; ///< Sealed: whom the token was for. 0 else.
-    bool direct;        ///< There is a link to it; otherwise it is reached through the host.
-    FlAddress address;  ///< With a link: where it is.
+    int32_t number;          ///< The same at all peers; 0 is the one who opened the session.
+    uint64_t client_id;      ///< Sealed: whom the token was for. 0 else.
+    bool direct;             ///< There is a link to it; otherwise it is reached through the host.
+    FlAddress address;       ///< With a link: where it is.
+    uint32_t contradictions; ///< Its reports of arrivals that cannot be true: not believed.
 } FlPeerStatus;
 
 /// Errors: FL_STALE_ID.

@@ -73,6 +73,7 @@ FlResult fl_peer_status(const FlSession *session, FlPeerId peer, FlPeerStatus *s
     if (member->line != FL__NONE && session->lines[member->line].heard) {
         status->direct = true;
         status->address = session->lines[member->line].address;
+        status->contradictions = fl_ledger_receiver(session->ledger, member->line).contradictions;
     }
     return FL_OK;
 }

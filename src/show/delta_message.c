@@ -1,4 +1,4 @@
-// DELTA: what a peer knows of the proposals for a common Δ.
+// DELTA: what a peer knows of the proposals for a common Δ.       spec/WIRE.md section 7.10
 //
 //   bits  field    unit   valid
 //   16    period   -      low bits of the number of the newer period
