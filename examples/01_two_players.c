@@ -1,9 +1,7 @@
 // 01_two_players: a tank here, seen there. Two processes, real UDP.        difficulty: **
-//
 //     01_two_players host 127.0.0.1:4000      one player, who prints an invite,
 //     01_two_players join 'fairlead:...'      and another, who got it
 //     01_two_players                          both in one process for three seconds, as a test
-//
 // Only who holds the invite gets in, and nobody else reads or forges what they say.
 #include <fairlead/fairlead.h>
 #include <stdio.h>
@@ -133,10 +131,12 @@ int main(int argc, char **argv)
         open_host(&players[0], alone ? argv[2] : "127.0.0.1:0", invite);
         printf("%s\n", invite);
     }
-    while (alone) {
-        play(players, 1, fl_net_now() + FL_SEC(1));
-        (void)report(&players[0], argv[1]);
-        players[0].worst = 0.0;
+    if (alone) {
+        for (;;) {
+            play(players, 1, fl_net_now() + FL_SEC(1));
+            (void)report(&players[0], argv[1]);
+            players[0].worst = 0.0;
+        }
     }
     open_guest(&players[1], invite);
     play(players, 2, fl_net_now() + FL_SEC(3));

@@ -211,17 +211,16 @@ struct FlSession {
     FlSessionDef def;
     FlWorld world;
     FlRandom random;
-    FlSessionState state;
     const char *trouble; // lives for ever; NULL while there is none
 
     FlSessionClock clock;
     FlTime epoch;   // what `clock` counts from: 0 at the host, a client's joining
     FlTime told_at; // the last `now` that `clock` was told, less the epoch
 
+    FlSessionState state;
     FlTopology topology;
-    int32_t self;  // our number; FL__NONE until we are told
-    int32_t host;  // the host's
-    bool complete; // everything that was there when we joined is known here
+    int32_t self; // our number; FL__NONE until we are told
+    int32_t host; // the host's
 
     Member *members; // peer_capacity + 1
     int32_t member_count;
@@ -231,7 +230,6 @@ struct FlSession {
     int32_t line_count;
     int32_t line_next;   // where fl_session_next goes on
     int32_t *by_address; // open addressing; line index or FL__NONE
-    int32_t by_address_size;
 
     Entity *entities;
     int32_t *by_number;     // entity slot of a wire number, FL__NONE: none
@@ -240,37 +238,39 @@ struct FlSession {
     uint32_t share;         // numbers per member
     uint32_t own_next;
     FlLedger *ledger; // receivers are lines
-    bool exported;    // since lines were last looked at for due updates
-    int32_t entity_words, number_words, member_words;
+    int32_t entity_words, number_words, member_words, by_address_size;
     uint64_t *state_due;   // [line][entity_words]
     uint64_t *entity_news; // [line][number_words]
     uint64_t *member_news; // [line][member_words]
     uint64_t *scope;       // [entity slot][member_words]: who sees it, of listed ones
     uint64_t *direct;      // host: [member][member_words]: who reaches whom without us,
-    uint64_t *unmet;       // and who is to be introduced to whom,
-    bool has_unmet;        // if anybody is
-    bool has_pairs;        // sealed: there are or were introduced peers
+    uint64_t *unmet;       // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
     uint8_t *input_bytes; // [member][tick % input_ticks][input_bytes]
     InputWay *input_way;  // [line][member]
 
     EventRing events;
-    bool stuck; // messages may wait in links for room that there is now
-    Held held;  // our own event, at a host
-    int32_t held_count;
+    Held held; // our own event, at a host
     NoticeRing notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
 
     FlTime join_next, join_until;
-    uint32_t heard_count; // datagrams of any kind,
-    FlTime heard_at;      // and when the last came, on the caller's clock
+    FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
     Refusal refusal;
-    bool accepts;      // host: some line may owe an ACCEPT
     Goodbye *goodbyes; // one per line
-    int32_t goodbye_count;
-    Sealed *sealed; // NULL: anybody may join
+    Sealed *sealed;    // NULL: anybody may join
+
+    int32_t goodbye_count, held_count;
+    uint32_t heard_count; // datagrams of any kind
+    // flags
+    bool complete;  // everything that was there when we joined is known here
+    bool exported;  // since lines were last looked at for due updates
+    bool has_unmet; // somebody is to be introduced to somebody
+    bool has_pairs; // sealed: there are or were introduced peers
+    bool stuck;     // messages may wait in links for room that there is now
+    bool accepts;   // host: some line may owe an ACCEPT
 
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
@@ -311,7 +311,7 @@ FlTime fl__moment_remote(const FlSession *session, const Line *line, FlTime sent
 /// Session time at which our packet of caller's time `sent` is stamped.
 FlTime fl__stamp_of(const FlSession *session, const Line *line, FlTime sent);
 
-void fl__mapping_heard(Mappings *mappings, const Mapping *mapping);
+void fl__mapping_heard(Mappings *m, const Mapping *mapping);
 
 /// A packet came, whatever it brought: our mapping stays near session time.
 void fl__mapping_keep(FlSession *session, Line *line, const FlLinkPacket *packet, FlTime arrival);
@@ -346,8 +346,9 @@ int32_t fl__line_at(const FlSession *session, FlAddress address);
 int32_t fl__line_free(const FlSession *session);
 
 /// Opens a line to a member: what it needs to know is owed over it. False: no memory.
-bool fl__line_open(FlSession *session, int32_t line, int32_t member, FlAddress address, FlTime now);
-void fl__line_close(FlSession *session, int32_t line);
+bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress address,
+                   FlTime now);
+void fl__line_close(FlSession *session, int32_t index);
 void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
 
 /// First words are owed, and said often until they have arrived: the WELCOME, or between introduced
@@ -365,11 +366,11 @@ static inline void fl__line_wake(FlSession *session, int32_t line)
 }
 
 /// A packet to this line, if there is anything to say and the budget allows.
-bool fl__line_next(FlSession *session, int32_t line, FlTime now, FlOutgoing *out);
-FlTime fl__line_deadline(FlSession *session, int32_t line, FlTime now);
+bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out);
+FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now);
 
 /// The line died or was left: its member is gone, or (introduced) goes through the host.
-void fl__line_lost(FlSession *session, int32_t line, FlLeft left, FlTime now);
+void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
 
 size_t fl__line_bytes(const FlSessionDef *def);
 
@@ -388,14 +389,15 @@ void fl__join_goodbye(FlSession *session, const Line *line);
 void fl__join_explain_silence(FlSession *session);
 
 /// Client: the host's first words.
-void fl__welcome_take(FlSession *session, int32_t line, const Welcome *welcome);
+void fl__welcome_take(FlSession *session, int32_t index, const Welcome *w);
 
 /// Client: the first words of one who took over.
-void fl__welcome_again(FlSession *session, int32_t line, const Welcome *welcome);
+void fl__welcome_again(FlSession *session, int32_t index, const Welcome *w);
 uint16_t fl__fresh_conversation(FlSession *session);
 
 /// Host: gives the line a number and opens it. False: no memory, or full.
-bool fl__admit(FlSession *session, int32_t line, FlAddress address, uint64_t client_id, FlTime now);
+bool fl__admit(FlSession *session, int32_t index, FlAddress address, uint64_t client_id,
+               FlTime now);
 
 // ---------------------------------------------------------------- sealed.c
 
@@ -438,10 +440,10 @@ void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
 void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now);
 
 /// An introduced peer knows how we place what arrives: its things come directly from now on.
-void fl__mesh_understood(FlSession *session, int32_t line);
+void fl__mesh_understood(FlSession *session, int32_t index);
 
 /// Something came from an introduced peer for the first time: it is reached directly from now on.
-void fl__mesh_reached(FlSession *session, int32_t line, FlTime now);
+void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
 void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
@@ -452,31 +454,31 @@ bool fl__mesh_take_over(FlSession *session, FlTime now);
 // ---------------------------------------------------------------- manifest.c
 
 size_t fl__manifest_bytes(const FlSessionDef *def);
-bool fl__manifest_create(FlSession *session, Manifest *manifest);
-void fl__manifest_destroy(const FlSession *session, Manifest *manifest);
+bool fl__manifest_create(FlSession *session, Manifest *m);
+void fl__manifest_destroy(const FlSession *session, Manifest *m);
 
 /// A packet begins; its tag.
-uint64_t fl__manifest_begin(Manifest *manifest);
+uint64_t fl__manifest_begin(Manifest *m);
 
 /// The packet begun carries this. False: no room, its arrival will not be known.
-bool fl__manifest_add(Manifest *manifest, Item item);
+bool fl__manifest_add(Manifest *m, Item item);
 
 /// Learns what became of packets, and what that means for what they carried.
-void fl__manifest_settle(FlSession *session, int32_t line, FlTime now);
+void fl__manifest_settle(FlSession *session, int32_t index, FlTime now);
 
 // ---------------------------------------------------------------- payload.c
 
 void fl__payload_read(FlSession *session, int32_t line, const FlLinkPacket *packet, FlTime arrival);
 
 /// Bytes that the next thing waiting would take; 0: nothing waits.
-int32_t fl__payload_needs(FlSession *session, int32_t line, FlTime now);
+int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now);
 
 /// Bytes of what rides in every packet, whatever the budget, but is no reason for one.
 int32_t fl__payload_rides(const Line *line);
 
 /// Writes what waits, as much as fits into `room` bytes; 0: only what reports need to be
 /// understood.
-void fl__payload_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room,
+void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                        FlTime now);
 
 // ---------------------------------------------------------------- entity.c
@@ -502,7 +504,7 @@ static inline int32_t fl__entity_slot(const FlSession *session, const Entity *en
 }
 
 /// Whether the entity goes over this line, as things are.
-bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t line);
+bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t index);
 
 /// Brings the ledger's watches of an entity in line with that; or of all entities over one line.
 void fl__entity_watch(FlSession *session, Entity *entity, FlTime time);
@@ -541,7 +543,7 @@ typedef struct StateMessage {
     const uint8_t *bytes;
 } StateMessage;
 
-void fl__state_take(FlSession *session, int32_t line, const StateMessage *message);
+void fl__state_take(FlSession *session, int32_t line, const StateMessage *m);
 
 // ---------------------------------------------------------------- news.c
 
@@ -561,13 +563,13 @@ void fl__entity_message(const FlSession *session, const Entity *entity, FlEntity
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
 
 /// Reliable messages that came over a line.
-void fl__messages_take(FlSession *session, int32_t line, FlTime now);
+void fl__messages_take(FlSession *session, int32_t index, FlTime now);
 
 // ---------------------------------------------------------------- event.c
 
 /// An event came over `line`, `count` bytes in session->message: it is kept if it is for us, and
 /// passed on if we are the host. False: no sender writes that.
-bool fl__event_heard(FlSession *session, int32_t line, int32_t count, FlTime now);
+bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now);
 
 /// There is room for one more to be taken.
 bool fl__event_room(const FlSession *session);
@@ -577,10 +579,10 @@ void fl__event_resume(FlSession *session, FlTime now);
 
 // ---------------------------------------------------------------- input.c
 
-int32_t fl__input_needs(const FlSession *session, int32_t line);
+int32_t fl__input_needs(const FlSession *session, int32_t index);
 /// Returns the bytes it took.
-int32_t fl__input_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room);
-bool fl__input_read(FlSession *session, int32_t line, FlReader *reader, bool take);
+int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room);
+bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take);
 void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
                     bool delivered);
 void fl__input_line_open(FlSession *session, int32_t line);
@@ -593,9 +595,10 @@ void fl__input_resume(FlSession *session, int32_t line, int32_t member);
 
 /// REPORT: what the host tells an owner about its entities' receivers. Bytes it would take; 0: not
 /// due.
-int32_t fl__report_needs(FlSession *session, int32_t line, FlTime now);
-void fl__report_write(FlSession *session, int32_t line, FlWriter *writer, int32_t room, FlTime now);
-bool fl__report_read(FlSession *session, int32_t line, FlReader *reader, bool take);
+int32_t fl__report_needs(FlSession *session, int32_t index, FlTime now);
+void fl__report_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
+                      FlTime now);
+bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take);
 
 // ---------------------------------------------------------------- bits in words
 

@@ -307,7 +307,7 @@ static void the_host_answers_each_request_once_and_never_at_greater_length(void 
     Fixture f;
     open_session(&f, FL_ROLE_HOST);
     uint8_t join[JOIN_SIZE], answer[FL_SESSION_DATAGRAM_BYTES], again[FL_SESSION_DATAGRAM_BYTES];
-    int32_t size;
+    int32_t size = 0;
     make_join(join, protocol_of(&f.def.world), 4711);
     give(&f, join, JOIN_SIZE);
     assert_int_equal(fl_session_deadline(f.session, f.now), f.now); // it has something to say
