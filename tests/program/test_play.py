@@ -130,6 +130,7 @@ class Topologies(unittest.TestCase):
         with host("--topology", topology, "--bots", 1, *options) as served:
             result = until(lambda seconds: bots(served.invite or served.address, 3, seconds),
                            lambda r: all(node["tanks_seen"] == 4 for node in r["nodes"]))
+            time.sleep(1)  # goodbyes are on their way
             summary = served.end()
         return result, summary["nodes"][0]
 
