@@ -1,4 +1,4 @@
-// fairlead/group.h: who belongs to a session, who owns what, and who hosts.
+// fairlead/group.h: who belongs to a session, and who owns what.
 //
 // The host is the authority on membership and ownership. What it knows travels as *announcements*:
 // the present truth about one member or one entity number, sent reliably to whoever has not got it
@@ -40,11 +40,6 @@ static inline bool fl_epoch_newer(uint16_t a, uint16_t b)
 
 /// The epoch nearest to `near` with these low eight bits.
 FL_API uint16_t fl_epoch_unwrap(uint16_t near, uint8_t low);
-
-// ---------------------------------------------------------------- who hosts next
-
-/// The successor of a host that is gone: the lowest number of those present. -1: nobody is left.
-FL_API int32_t fl_group_successor(const bool *present, int32_t count, int32_t gone);
 
 // ---------------------------------------------------------------- messages
 

@@ -178,6 +178,7 @@ void fl__mesh_parted(FlSession *session, int32_t member, FlTime now)
 
 // ---------------------------------------------------------------- the host is gone
 
+// Everybody knows the members, so everybody comes to the same answer: the lowest number.
 static int32_t successor(const FlSession *session)
 {
     for (int32_t i = 0; i < session->member_count; i++) {

@@ -93,12 +93,6 @@ void fl__news_all(FlSession *session, int32_t line)
     }
 }
 
-bool fl__news_waits(const FlSession *session, int32_t line)
-{
-    return fl__bit_next(member_bits(session, line), session->member_words, 0) != FL__NONE ||
-           fl__bit_next(entity_bits(session, line), session->number_words, 0) != FL__NONE;
-}
-
 // ---------------------------------------------------------------- telling
 
 static bool tell(FlSession *session, int32_t line, const FlWriter *writer)

@@ -556,8 +556,6 @@ void fl__news_all(FlSession *session, int32_t line);
 
 /// Queues what fits. False: something is left.
 bool fl__news_flush(FlSession *session, int32_t line);
-bool fl__news_waits(const FlSession *session, int32_t line);
-void fl__entity_message(const FlSession *session, const Entity *entity, FlEntityMessage *message);
 
 /// Queues a reliable message for the host. Errors: as fl_link_send.
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);

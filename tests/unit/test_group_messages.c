@@ -327,23 +327,6 @@ static void an_epoch_is_known_from_its_low_bits_while_it_is_near(void **state)
     }
 }
 
-static void the_lowest_number_that_is_there_hosts_next(void **state)
-{
-    (void)state;
-    FlRandom r = random_stream(8104);
-    for (int32_t n = 0; n < CASES(20000); n++) {
-        bool present[20];
-        int32_t count = 1 + (int32_t)fl_random_below(&r, 20);
-        int32_t gone = (int32_t)fl_random_below(&r, (uint64_t)count);
-        int32_t lowest = -1;
-        for (int32_t i = count - 1; i >= 0; i--) {
-            present[i] = random_chance(&r, 3);
-            lowest = present[i] && i != gone ? i : lowest;
-        }
-        assert_int_equal(fl_group_successor(present, count, gone), lowest);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,7 +336,6 @@ int main(void)
         cmocka_unit_test(one_value_has_one_encoding),
         cmocka_unit_test(epochs_live_on_a_circle),
         cmocka_unit_test(an_epoch_is_known_from_its_low_bits_while_it_is_near),
-        cmocka_unit_test(the_lowest_number_that_is_there_hosts_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
