@@ -383,6 +383,10 @@ FL_API int32_t fl_update_bytes(const FlWorld *world, FlModel model, FlFacingKind
 /// after the stamp, less than 15.384 s before it. An older motion is re-based before it is sent.
 FL_API bool fl_update_time_fits(FlTime time, FlTime stamp);
 
+/// The time that such a receiver finds: the one that fits and whose number of steps ends in these
+/// 16 bits. Errors: FL_BAD_VALUE (within 17 s of the ends of FlTime's range).
+FL_API FL_NODISCARD FlResult fl_update_time_find(uint16_t low, FlTime stamp, FlTime *time);
+
 /// X(name, what a decoder found)
 #define FL_UPDATE_FAULT_TABLE(X)                                                                   \
     X(OK, "nothing wrong")                                                                         \

@@ -119,6 +119,38 @@ typedef struct FlShowDef {
 /// 5 m/s (better: set `speed_limit`); snapping beyond 10 m.
 FL_API FlShowDef fl_show_def_default(void);
 
+// ---------------------------------------------------------------- named combinations
+
+/// The schemes of racing games, by the names that experiments and programs use; all with Δ = 100
+/// ms. In those that hold, own entities are shown by the same settings (fl_show_own); in the
+/// others, as they are. X(name, word, hold, placement, convergence)
+#define FL_SHOW_SCHEME_TABLE(X)                                                                    \
+    X(NC, "nc", AT_ONCE, SNAP, AT_ONCE) /* no control: every sample is sent, shown on arrival */   \
+    X(CAUSALITY, "causality", CAUSALITY, SNAP, AT_ONCE) /* every sample, at generation + Δ */     \
+    X(DR, "dr", AT_ONCE, FIRST_ORDER, AT_ONCE)          /* sent when the prediction is off */      \
+    X(DR_CAUSALITY, "dr+causality", RECKONED, FIRST_ORDER, AT_ONCE) /* the same, as of Δ ago */   \
+    X(ADAPTIVE, "adaptive", ADAPTIVE, FIRST_ORDER, AT_ONCE)         /* the same, Δ agreed on */   \
+    X(BEST, "best", RECKONED, INTERPOLATED, SMOOTH)                 /* fl_show_def_racing */
+
+typedef enum FlShowScheme {
+#define FL_SHOW_SCHEME_ROW(name, word, hold, placement, convergence) FL_SHOW_SCHEME_##name,
+    FL_SHOW_SCHEME_TABLE(FL_SHOW_SCHEME_ROW)
+#undef FL_SHOW_SCHEME_ROW
+        FL_SHOW_SCHEME_COUNT
+} FlShowScheme;
+
+/// A scheme's settings; what it does not choose is as in fl_show_def_racing.
+FL_API FlShowDef fl_show_def_scheme(FlShowScheme scheme);
+FL_API const char *fl_show_scheme_name(FlShowScheme scheme);
+
+/// The settings of the scheme of a name. Errors: FL_NOT_FOUND (and the default settings).
+FL_API FL_NODISCARD FlResult fl_show_scheme_find(const char *name, FlShowDef *def);
+
+/// Right for a race, in metres, of cars of up to 34 m/s (else set `speed_limit` to 1.1 × the top
+/// speed): everybody shows everything as of 100 ms ago, own car too, and sees the same race,
+/// without jumps. Measured against the other combinations: docs/guide/racing_experiment.md.
+FL_API FlShowDef fl_show_def_racing(void);
+
 // ---------------------------------------------------------------- one entity
 
 /// Pieces of what was shown that are kept: a receiver may still ask about the recent past.
@@ -349,5 +381,108 @@ FL_API void fl_jumps_init(FlJumps *jumps, double top_speed);
 /// frame, and the first of another life (a cut), make no step; frames that do not advance in time,
 /// or are not finite, are not looked at.
 FL_API bool fl_jumps_see(FlJumps *jumps, FlTime time, FlVec3 position, uint32_t life);
+
+// ---------------------------------------------------------------- guided replicas
+//
+// Somebody far from a player's attention needs no true path, only a likely one. Its owner says now
+// and then where it will be *ahead* of time, whom it faces and how often it acted; the receiver's
+// own bot code walks a *replica* there and plays the actions as blanks, which harm nobody. When the
+// player begins to care, snapshots come beside the guidance; the replica walks to where those put
+// it, and within one diameter it is the thing itself from then on.
+//
+//     FAR ── snapshots come ──▶ NEARING ── within a diameter ──▶ NEAR
+//      ▲                           │                              │
+//      └──── snapshots cease ──────┴──────────────────────────────┘
+
+/// Counters of actions that travel (shots and jumps, say): the low four bits of each.
+#define FL_GUIDANCE_ACTIONS 2
+
+/// No guidance looks further ahead.
+#define FL_GUIDANCE_AHEAD_MAX_NS FL_MS(4080)
+
+/// GUIDANCE: where an entity will probably be. spec/WIRE.md section 7.11.
+typedef struct FlGuidance {
+    uint32_t entity; ///< Below the world's entity capacity.
+    uint32_t life;   ///< Two low bits travel; a change is a cut.
+    FlTime time;     ///< Session time of the prediction, a whole number of FL_UPDATE_STEP_NS.
+    FlTime ahead_ns; ///< It is for `time` plus this: 0 to FL_GUIDANCE_AHEAD_MAX_NS.
+    FlVec3 position; ///< Then.
+    bool aimed;      ///< It faces `target`, and `yaw` is relative to the direction there.
+    uint32_t target; ///< An entity's number; 0 if it aims at nobody.
+    double yaw;      ///< Else from +x, counter-clockwise.
+    double pitch;    ///< Up; -pi/2 to pi/2.
+    uint8_t actions[FL_GUIDANCE_ACTIONS]; ///< Low bits of running counts, 0 to 15.
+} FlGuidance;
+
+/// What receivers will decode, bit for bit. Rounding twice changes nothing. Errors: FL_BAD_VALUE,
+/// and an empty guidance: not finite, out of range, or outside the world (send a snapshot then).
+FL_API FL_NODISCARD FlResult fl_guidance_round(const FlWorld *world, const FlGuidance *guidance,
+                                               FlGuidance *rounded);
+
+/// Writes a guidance, rounded as above; the writer must be at a byte's start. False if it cannot be
+/// rounded (nothing is written) or does not fit (then the writer has failed, too).
+FL_API FL_NODISCARD bool fl_guidance_encode(FlWriter *writer, const FlWorld *world,
+                                            const FlGuidance *guidance);
+
+/// Reads one, in a packet stamped `stamp`. False, and an empty one, for what no encoder writes
+/// (then the reader has failed).
+FL_API FL_NODISCARD bool fl_guidance_decode(FlReader *reader, const FlWorld *world, FlTime stamp,
+                                            FlGuidance *guidance);
+
+FL_API int32_t fl_guidance_bytes(const FlWorld *world, bool aimed);
+
+typedef enum FlGuideMode {
+    FL_GUIDE_FAR,     ///< By guidance.
+    FL_GUIDE_NEARING, ///< Walking to where snapshots put it.
+    FL_GUIDE_NEAR,    ///< Where snapshots put it; no guidance is wanted.
+} FlGuideMode;
+
+/// Where a replica is to walk.
+typedef struct FlGuideGoal {
+    FlVec3 position;
+    double seconds; ///< Until it should be there; never negative.
+    bool aimed;     ///< As in FlGuidance.
+    uint32_t target;
+    double yaw, pitch;
+} FlGuideGoal;
+
+/// One replica: what it was told, and how near it is. The game walks it. About 200 bytes.
+typedef struct FlGuide {
+    double diameter; ///< Of the thing: nearer than this, nobody sees the difference.
+    FlGuideMode mode;
+    bool started; ///< Something was heard.
+    bool cut;     ///< It must appear anew, at the goal: a life began.
+    FlGuidance heard;
+    FlTime focus_until;                     ///< Snapshots are expected until then.
+    uint8_t played[FL_GUIDANCE_ACTIONS];    ///< Low bits of what was played or dropped.
+    FlTime play_from[FL_GUIDANCE_ACTIONS];  ///< The next blank is played from here on,
+    FlTime play_every[FL_GUIDANCE_ACTIONS]; ///< and the others so far apart.
+    uint32_t overtaken;                     ///< Guidances older than one heard before.
+} FlGuide;
+
+FL_API void fl_guide_init(FlGuide *guide, double diameter);
+
+/// A guidance arrived (session time). False, and counted, if it is not newer than the last.
+FL_API bool fl_guide_hear(FlGuide *guide, const FlGuidance *guidance, FlTime arrival);
+
+/// A snapshot arrived: snapshots are expected for another `patience_ns`.
+FL_API void fl_guide_snapshot(FlGuide *guide, FlTime arrival, FlTime patience_ns);
+
+/// The replica stands at `replica`, snapshots put it at `snapshot` (NULL: there is none). Once a
+/// frame; answers how it is to be moved until the next.
+FL_API FlGuideMode fl_guide_step(FlGuide *guide, FlTime now, FlVec3 replica,
+                                 const FlVec3 *snapshot);
+
+/// Where to walk at `now`; with a snapshot (NULL: none) in mode NEARING, there. False: nothing is
+/// known.
+FL_API bool fl_guide_goal(const FlGuide *guide, FlTime now, const FlVec3 *snapshot,
+                          FlGuideGoal *goal);
+
+/// True once for every blank that is to be played by now: those that were heard of are spread over
+/// the time they were said for.
+FL_API bool fl_guide_play(FlGuide *guide, int32_t action, FlTime now);
+
+/// True once after a cut: put the replica at its goal at once.
+FL_API bool fl_guide_take_cut(FlGuide *guide);
 
 #endif

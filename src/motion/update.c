@@ -179,6 +179,14 @@ static int64_t step_unwrapped(uint64_t low, FlTime stamp)
     return latest - (int64_t)(((uint64_t)latest - low) & (STEPS_AROUND - 1));
 }
 
+FlResult fl_update_time_find(uint16_t low, FlTime stamp, FlTime *time)
+{
+    int64_t step = step_unwrapped(low, stamp);
+    bool found = step_in_range(step);
+    *time = found ? step * FL_UPDATE_STEP_NS : 0;
+    return found ? FL_OK : FL_BAD_VALUE;
+}
+
 // ---------------------------------------------------------------- from motions to fields
 
 static void set_vec3(double *real, FlVec3 v)
