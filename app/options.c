@@ -87,6 +87,13 @@ static bool read_value(const Option *option, const char *value)
     if (option->numbers != NULL) {
         return read_numbers(option, value);
     }
+    if (option->texts != NULL) {
+        if (option->texts->count == option->texts->capacity) {
+            return false;
+        }
+        option->texts->items[option->texts->count++] = value;
+        return value[0] != '\0';
+    }
     *option->text = value;
     return value[0] != '\0';
 }
@@ -110,9 +117,10 @@ static const Option *next_plain(const CommandLine *line, size_t *taken)
 {
     size_t seen = 0;
     for (size_t i = 0; i < line->option_count; i++) {
-        if (line->options[i].name == NULL && seen++ == *taken) {
-            (*taken)++;
-            return &line->options[i];
+        const Option *option = &line->options[i];
+        if (option->name == NULL && (seen++ == *taken || option->texts != NULL)) {
+            *taken = seen;
+            return option;
         }
     }
     return NULL;

@@ -15,7 +15,14 @@ typedef struct NumberList {
     int32_t count;
 } NumberList;
 
-/// One option. Exactly one of the five targets is set, and says what kind it is; what the target
+/// Plain arguments, as many as there are.
+typedef struct TextList {
+    const char **items; ///< The caller's.
+    int32_t capacity;
+    int32_t count;
+} TextList;
+
+/// One option. Exactly one of the six targets is set, and says what kind it is; what the target
 /// holds before parsing is the default. Numbers must be finite and in [min, max].
 typedef struct Option {
     const char *name; ///< Without dashes. NULL: a plain argument.
@@ -27,6 +34,7 @@ typedef struct Option {
     double *number;
     int64_t *integer;
     NumberList *numbers;
+    TextList *texts; ///< The last plain argument only: takes all that are left.
     double min;
     double max;
     bool required;

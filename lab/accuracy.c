@@ -249,6 +249,20 @@ static const Column columns[] = {
     {"clock_error_ms", "clock ms", 3},
 };
 
+#define CHART_OF(words, material)                                                                  \
+    {                                                                                              \
+        .kind = CHART_LINES, .title = words ": how far off things are shown", .x = "delay_ms",     \
+        .x_title = "one-way delay, ms", .y = "mean_error", .y_title = "mean error, units",         \
+        .interval = "mean_error_ci95", .series = "mode", .series_title = "placed by",              \
+        .where = "motion=" material                                                                \
+    }
+
+static const ChartSpec charts[] = {
+    CHART_OF("Straight motion", "linear"),
+    CHART_OF("Circular motion", "circular"),
+    CHART_OF("Random motion", "random"),
+};
+
 const Experiment experiment_accuracy = {
     .name = "accuracy",
     .help = "how far off receivers see things, by global, local and one-way clocks",
@@ -263,4 +277,6 @@ const Experiment experiment_accuracy = {
     .run_fn = run_accuracy,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

@@ -108,19 +108,24 @@ static json_t *setting_json(const Setting *setting, const void *settings)
     return list;
 }
 
-static json_t *config_json(const Experiment *experiment, const LabRun *run, const void *settings)
+void setting_field(const Setting *setting, char field[LAB_CELL_BYTES])
+{
+    snprintf(field, LAB_CELL_BYTES, "%s", setting->name);
+    for (char *c = field; *c != '\0'; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+}
+
+json_t *experiment_config(const Experiment *experiment, const LabRun *run, const void *settings)
 {
     json_t *config = json_object();
     json_object_set_new(config, "runs", json_integer(run->runs));
     json_object_set_new(config, "sealed", json_boolean(!run->plain));
     for (int32_t i = 0; i < experiment->setting_count; i++) {
         const Setting *setting = &experiment->settings[i];
-        char name[64];
-        snprintf(name, sizeof name, "%s", setting->name);
-        for (char *c = name; *c != '\0'; c++) {
-            *c = *c == '-' ? '_' : *c;
-        }
-        json_object_set_new(config, name, setting_json(setting, settings));
+        char field[LAB_CELL_BYTES];
+        setting_field(setting, field);
+        json_object_set_new(config, field, setting_json(setting, settings));
     }
     return config;
 }
@@ -135,7 +140,7 @@ json_t *experiment_document(const Experiment *experiment, const LabRun *run, con
     int failed = json_object_set_new(document, "experiment", json_string(experiment->name));
     failed |= json_object_set_new(document, "version", json_string(FL_VERSION));
     failed |= json_object_set_new(document, "seed", json_integer((json_int_t)run->seed));
-    failed |= json_object_set_new(document, "config", config_json(experiment, run, settings));
+    failed |= json_object_set_new(document, "config", experiment_config(experiment, run, settings));
     failed |= json_object_set(document, "rows", result->rows);
     if (failed != 0) {
         json_decref(document);
@@ -146,29 +151,27 @@ json_t *experiment_document(const Experiment *experiment, const LabRun *run, con
 
 // ---------------------------------------------------------------- the table
 
-enum { CELL_BYTES = 64 };
-
-static void cell_text(const json_t *row, const Column *column, char text[CELL_BYTES])
+void experiment_cell(const json_t *row, const Column *column, char text[LAB_CELL_BYTES])
 {
     const json_t *value = json_object_get(row, column->field);
     if (json_is_string(value)) {
-        snprintf(text, CELL_BYTES, "%s", json_string_value(value));
+        snprintf(text, LAB_CELL_BYTES, "%s", json_string_value(value));
     } else if (json_is_integer(value)) {
-        snprintf(text, CELL_BYTES, "%lld", (long long)json_integer_value(value));
+        snprintf(text, LAB_CELL_BYTES, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value) && column->decimals >= 0) {
-        char field[CELL_BYTES];
+        char field[LAB_CELL_BYTES];
         snprintf(field, sizeof field, "%s_ci95", column->field);
         const json_t *interval = json_object_get(row, field);
         int used =
-            snprintf(text, CELL_BYTES, "%.*f", (int)column->decimals, json_real_value(value));
-        if (json_is_real(interval) && used > 0 && used < CELL_BYTES) {
-            snprintf(text + used, (size_t)(CELL_BYTES - used), " ± %.*f", (int)column->decimals,
+            snprintf(text, LAB_CELL_BYTES, "%.*f", (int)column->decimals, json_real_value(value));
+        if (json_is_real(interval) && used > 0 && used < LAB_CELL_BYTES) {
+            snprintf(text + used, (size_t)(LAB_CELL_BYTES - used), " ± %.*f", (int)column->decimals,
                      json_real_value(interval));
         }
     } else if (json_is_real(value)) {
-        snprintf(text, CELL_BYTES, "%g", json_real_value(value));
+        snprintf(text, LAB_CELL_BYTES, "%g", json_real_value(value));
     } else {
-        snprintf(text, CELL_BYTES, "-");
+        snprintf(text, LAB_CELL_BYTES, "-");
     }
 }
 
@@ -203,20 +206,26 @@ static bool has_field(const json_t *rows, const char *field)
     return false;
 }
 
+int32_t experiment_columns_shown(const Experiment *experiment, const json_t *rows)
+{
+    int32_t columns = experiment->column_count;
+    while (columns > 1 && !has_field(rows, experiment->columns[columns - 1].field)) {
+        columns--;
+    }
+    return columns;
+}
+
 void experiment_table(const Experiment *experiment, const LabResult *result, Text *text)
 {
     int width[16] = {0};
-    char cell[CELL_BYTES];
-    int32_t columns = experiment->column_count;
+    char cell[LAB_CELL_BYTES];
+    int32_t columns = experiment_columns_shown(experiment, result->rows);
     size_t rows = json_array_size(result->rows);
     FL_ASSERT(columns <= 16);
-    while (columns > 1 && !has_field(result->rows, experiment->columns[columns - 1].field)) {
-        columns--; // the last columns may be of a mode that was not asked for
-    }
     for (int32_t c = 0; c < columns; c++) {
         width[c] = width_of(experiment->columns[c].title);
         for (size_t r = 0; r < rows; r++) {
-            cell_text(json_array_get(result->rows, r), &experiment->columns[c], cell);
+            experiment_cell(json_array_get(result->rows, r), &experiment->columns[c], cell);
             width[c] = width_of(cell) > width[c] ? width_of(cell) : width[c];
         }
     }
@@ -227,7 +236,7 @@ void experiment_table(const Experiment *experiment, const LabResult *result, Tex
     for (size_t r = 0; r < rows; r++) {
         for (int32_t c = 0; c < columns; c++) {
             const Column *column = &experiment->columns[c];
-            cell_text(json_array_get(result->rows, r), column, cell);
+            experiment_cell(json_array_get(result->rows, r), column, cell);
             add_cell(text, cell, width[c], column->decimals < 0, c + 1 == columns);
         }
     }

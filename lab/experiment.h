@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "fairlead/base.h"
+#include "lab/chart.h"
 #include "lab/text.h"
 
 #define LAB_NUMBERS_CAPACITY 64
@@ -84,6 +85,8 @@ typedef struct Experiment {
                         LabError *error);
     const Column *columns;
     int32_t column_count;
+    const ChartSpec *charts; ///< For its report.
+    int32_t chart_count;
 } Experiment;
 
 /// No experiment's settings are larger.
@@ -110,6 +113,20 @@ void lab_result_free(LabResult *result);
 /// results.json: {"experiment", "version", "seed", "config", "rows"}. NULL: out of memory.
 json_t *experiment_document(const Experiment *experiment, const LabRun *run, const void *settings,
                             const LabResult *result);
+
+/// How many of its columns these rows fill: the last ones may be of a mode that was not asked for.
+int32_t experiment_columns_shown(const Experiment *experiment, const json_t *rows);
+
+#define LAB_CELL_BYTES 64
+
+/// What a table shows of a row in a column; "-" if it has nothing there.
+void experiment_cell(const json_t *row, const Column *column, char text[LAB_CELL_BYTES]);
+
+/// The settings as `config` has them, with runs and sealed.
+json_t *experiment_config(const Experiment *experiment, const LabRun *run, const void *settings);
+
+/// The name of a setting as `config` has it: with underscores for dashes.
+void setting_field(const Setting *setting, char field[LAB_CELL_BYTES]);
 
 /// The rows as a table; a field's interval (`<field>_ci95`) follows it as "+- x".
 void experiment_table(const Experiment *experiment, const LabResult *result, Text *text);

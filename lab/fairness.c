@@ -147,6 +147,27 @@ static const Column columns[] = {
     {"virtual_sd_aee", "virtual sd", 3},
 };
 
+static const ChartSpec charts[] = {
+    {.kind = CHART_DOTS,
+     .title = "How accurate: the mean of the receivers' accumulated errors",
+     .x = "policy",
+     .x_title = "policy",
+     .y = "mean_aee",
+     .y_title = "mean AEE of the receivers, units × s",
+     .interval = "mean_ci95",
+     .series = "jitter_ms",
+     .series_title = "jitter, ms"},
+    {.kind = CHART_DOTS,
+     .title = "How fair: the deviation among the receivers' accumulated errors",
+     .x = "policy",
+     .x_title = "policy",
+     .y = "sd_aee",
+     .y_title = "standard deviation of AEE, units × s",
+     .interval = "sd_ci95",
+     .series = "jitter_ms",
+     .series_title = "jitter, ms"},
+};
+
 const Experiment experiment_fairness = {
     .name = "fairness",
     .help = "how equally receivers at different delays see things, by policy",
@@ -161,4 +182,6 @@ const Experiment experiment_fairness = {
     .run_fn = run_fairness,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

@@ -271,6 +271,27 @@ static const Column columns[] = {
     {"contradictions", "contradictions", 0},
 };
 
+static const ChartSpec charts[] = {
+    {.kind = CHART_DOTS,
+     .title = "What a liar gains, without a cap on shares",
+     .x = "behaviour",
+     .x_title = "behaviour",
+     .y = "liar_ratio",
+     .y_title = "its error by that of an honest one (less is gain)",
+     .interval = "liar_ratio_ci95",
+     .series = "policy",
+     .where = "cap=1"},
+    {.kind = CHART_DOTS,
+     .title = "The same with a cap",
+     .x = "behaviour",
+     .x_title = "behaviour",
+     .y = "liar_ratio",
+     .y_title = "its error by that of an honest one (less is gain)",
+     .interval = "liar_ratio_ci95",
+     .series = "policy",
+     .where = "cap=0.4"},
+};
+
 const Experiment experiment_liar = {
     .name = "liar",
     .help = "what a receiver gains by lying about arrivals, and what a cap on shares costs",
@@ -286,4 +307,6 @@ const Experiment experiment_liar = {
     .run_fn = run_liar,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

@@ -38,6 +38,28 @@ void text_add(Text *text, const char *format, ...)
     va_end(again);
 }
 
+void text_add_escaped(Text *text, const char *words)
+{
+    for (; *words != '\0'; words++) {
+        switch (*words) {
+        case '&':
+            text_add(text, "&amp;");
+            break;
+        case '<':
+            text_add(text, "&lt;");
+            break;
+        case '>':
+            text_add(text, "&gt;");
+            break;
+        case '"':
+            text_add(text, "&quot;");
+            break;
+        default: // bytes above ASCII go as they are
+            text_add(text, "%c", (unsigned char)*words < ' ' && *words != '\n' ? '?' : *words);
+        }
+    }
+}
+
 const char *text_of(const Text *text)
 {
     return text->bytes != NULL ? text->bytes : "";

@@ -16,6 +16,10 @@ typedef struct Text {
 /// As printf.
 __attribute__((format(printf, 2, 3))) void text_add(Text *text, const char *format, ...);
 
+/// Adds it with what XML and HTML need escaped; control characters but new lines become question
+/// marks.
+void text_add_escaped(Text *text, const char *words);
+
 /// What is there; "" when nothing is.
 const char *text_of(const Text *text);
 

@@ -1,6 +1,6 @@
 # Sourced by ./demo and ./test: what Fairlead needs from Debian, and how it is built.
 
-build_packages="gcc libc6-dev cmake ninja-build pkgconf zlib1g-dev libjansson-dev libsodium-dev"
+build_packages="gcc libc6-dev cmake ninja-build pkgconf zlib1g-dev libjansson-dev libsodium-dev libsqlite3-dev"
 test_packages="libcmocka-dev libenet-dev python3 git g++ clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 cppcheck
     gcc-mingw-w64-x86-64-posix"
 
