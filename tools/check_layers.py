@@ -55,8 +55,8 @@ def check_room(room, path, problems):
 def check_program(path, problems):
     search = [path.parent, tree.ROOT / "include", tree.ROOT, tree.ROOT / "games"]
     allowed = [tree.ROOT / folder for folder in ("include/fairlead", *PROGRAMS)]
-    if path.relative_to(tree.ROOT).parts[0] == "games":  # a game knows the library and itself, no other program
-        allowed = [tree.ROOT / "include/fairlead", path.parent]
+    if path.relative_to(tree.ROOT).parts[0] == "games":  # a game knows the library, itself and picture/
+        allowed = [tree.ROOT / "include/fairlead", tree.ROOT / "games/picture", path.parent]
     for where, name, ours in includes(path):
         found = next((base / name for base in search if (base / name).is_file()), tree.ROOT)
         if ours and not any(folder in found.resolve().parents for folder in allowed):

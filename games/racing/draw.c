@@ -1,31 +1,12 @@
 // A race as text, for terminals, logs and tests.
 //
 // The picture is a grid of characters: borders as dots, the line as '|', cars as letters, a car
-// that is touching something in small letters. Terminal cells are about twice as high as wide, so a
-// column is half as many metres as a row. Text is put together by hand: no locale, no stdio.
+// that is touching something in small letters.
 #include <float.h>
 #include <string.h>
 
+#include "picture/picture.h"
 #include "private.h"
-
-#define COLUMNS_MIN 16
-#define ROWS_MIN 4
-
-typedef struct Picture {
-    char *cells; // rows * (columns + 1), newlines in place
-    int32_t columns, rows;
-    double left, top;    // m, the corner of the first cell
-    double metres_a_row; // half of it a column
-} Picture;
-
-static void put(const Picture *p, double x, double y, char mark)
-{
-    double column = floor((x - p->left) / (0.5 * p->metres_a_row));
-    double row = floor((p->top - y) / p->metres_a_row);
-    if (column >= 0.0 && column < p->columns && row >= 0.0 && row < p->rows) {
-        p->cells[(int32_t)row * (p->columns + 1) + (int32_t)column] = mark;
-    }
-}
 
 // A scale at which the whole course fits, with the course in the middle.
 static void fit(const RacingGame *game, Picture *p)
@@ -41,9 +22,9 @@ static void fit(const RacingGame *game, Picture *p)
     double margin = 2.0 * game->half_width_m;
     double wide = (high_x - low_x + margin) / p->columns * 2.0;
     double high = (high_y - low_y + margin) / p->rows;
-    p->metres_a_row = 1.01 * (wide > high ? wide : high);
-    p->left = 0.5 * (low_x + high_x) - 0.25 * p->metres_a_row * p->columns;
-    p->top = 0.5 * (low_y + high_y) + 0.5 * p->metres_a_row * p->rows;
+    p->row_units = 1.01 * (wide > high ? wide : high);
+    p->left = 0.5 * (low_x + high_x) - 0.25 * p->row_units * p->columns;
+    p->top = 0.5 * (low_y + high_y) + 0.5 * p->row_units * p->rows;
 }
 
 static void picture_draw(const RacingGame *game, const RacingState *view, const Picture *p)
@@ -55,56 +36,26 @@ static void picture_draw(const RacingGame *game, const RacingState *view, const 
     for (int32_t i = 0; i < RACING_STATION_COUNT; i++) {
         const RacingStation *s = &game->station[i];
         double dx = game->half_width_m * s->ty, dy = game->half_width_m * s->tx;
-        put(p, s->x - dx, s->y + dy, '.');
-        put(p, s->x + dx, s->y - dy, '.');
+        picture_put(p, s->x - dx, s->y + dy, '.');
+        picture_put(p, s->x + dx, s->y - dy, '.');
     }
     for (int32_t i = -8; i <= 8; i++) {
         FlVec3 at = racing_position(game, (RacingPlace){0.0, i * game->half_width_m / 8.0}, NULL);
-        put(p, at.x, at.y, '|');
+        picture_put(p, at.x, at.y, '|');
     }
     for (int32_t i = view->car_count - 1; i >= 0; i--) { // so that A is on top
         const RacingCar *car = &view->car[i];
-        put(p, car->x, car->y, (char)((car->touching != 0 ? 'a' : 'A') + i));
+        picture_put(p, car->x, car->y, (char)((car->touching != 0 ? 'a' : 'A') + i));
     }
 }
 
 // ---------------------------------------------------------------- standings
 
-static char *put_text(char *at, const char *text)
-{
-    while (*text != '\0') {
-        *at++ = *text++;
-    }
-    return at;
-}
-
-// A number in at least `width` places, blanks first.
-static char *put_number(char *at, int64_t value, int32_t width)
-{
-    char digits[24];
-    int32_t count = 0;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do {
-        digits[count++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
-    if (value < 0) {
-        digits[count++] = '-';
-    }
-    for (; width > count; width--) {
-        *at++ = ' ';
-    }
-    while (count > 0) {
-        *at++ = digits[--count];
-    }
-    return at;
-}
-
 // Tenths as "12.3".
 static char *put_tenths(char *at, double value, int32_t width)
 {
     int64_t tenths = (int64_t)(racing__clamp(value, 0.0, 1e9) * 10.0 + 0.5);
-    at = put_number(at, tenths / 10, width);
+    at = picture_number(at, tenths / 10, width);
     *at++ = '.';
     *at++ = (char)('0' + tenths % 10);
     return at;
@@ -114,31 +65,32 @@ static char *standing_write(const RacingGame *game, const RacingState *view, int
                             const uint8_t *order, char *at)
 {
     const RacingCar *car = &view->car[order[rank]];
-    at = put_number(at, rank + 1, 2);
+    at = picture_number(at, rank + 1, 2);
     *at++ = ' ';
     *at++ = (char)('A' + order[rank]);
-    at = put_number(put_text(at, "  lap"), racing_lap(game, car), 4);
+    at = picture_number(picture_text(at, "  lap"), racing_lap(game, car), 4);
     if (car->finish_ns >= 0) {
         int64_t ms = car->finish_ns / FL_MS(1);
-        at = put_number(put_text(at, "  in"), ms / 1000, 4);
+        at = picture_number(picture_text(at, "  in"), ms / 1000, 4);
         *at++ = '.';
         for (int64_t unit = 100; unit > 0; unit /= 10) {
             *at++ = (char)('0' + ms / unit % 10);
         }
-        at = put_text(at, " s");
+        at = picture_text(at, " s");
     } else {
         double behind = fabs(view->car[order[0]].progress - car->progress);
-        at = put_text(put_tenths(put_text(at, "  -"), behind, 4), " m");
+        at = picture_text(put_tenths(picture_text(at, "  -"), behind, 4), " m");
     }
     double speed = sqrt(car->vx * car->vx + car->vy * car->vy);
-    at = put_text(put_tenths(at, speed, 5), " m/s\n");
+    at = picture_text(put_tenths(at, speed, 5), " m/s\n");
     return at;
 }
 
 size_t racing_draw(const RacingGame *game, const RacingState *view, int32_t columns, int32_t rows,
                    char *text, size_t capacity)
 {
-    FL_ASSERT(columns >= COLUMNS_MIN && rows >= ROWS_MIN && columns <= 1000 && rows <= 1000);
+    FL_ASSERT(columns >= PICTURE_COLUMNS_MIN && rows >= PICTURE_ROWS_MIN && columns <= 1000 &&
+              rows <= 1000);
     if (capacity > 0) {
         text[0] = '\0';
     }

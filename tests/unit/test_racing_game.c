@@ -1,28 +1,8 @@
 // The racing game around its cars: settings, inputs, results, states compared and checked, views.
+#include "unit/counting_alloc.h"
 #include "unit/test_racing_support.h"
 
 // ---------------------------------------------------------------- making it
-
-typedef struct Counter {
-    int32_t allocated, freed;
-    bool refuse;
-} Counter;
-
-static void *counting_alloc(void *ctx, size_t size, size_t align)
-{
-    Counter *counter = ctx;
-    (void)align;
-    counter->allocated++;
-    return counter->refuse ? NULL : calloc(1, size);
-}
-
-static void counting_free(void *ctx, void *ptr, size_t size)
-{
-    Counter *counter = ctx;
-    (void)size;
-    counter->freed++;
-    free(ptr);
-}
 
 static void game_allocates_once_and_gives_it_back(void **ignored)
 {
