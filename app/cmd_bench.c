@@ -15,7 +15,9 @@ static const char summary[] =
     "best round, ratios the median over rounds; on a busy machine trust the ratios. Scenes:\n"
     "  motion  distance integrals, many motions at once, trigger checks\n"
     "  link    a server that relays to all others what each client says 20 times a second, over\n"
-    "          sealed links and over ENet, on loopback; packets one way; sealing";
+    "          sealed links and over ENet, on loopback; packets one way; sealing\n"
+    "  rollback  a timeline going back 30 ticks of a race of 16 cars, and its parts\n"
+    "  attention  who looks at whom among 1000 players; a frame of the focus policies";
 
 static const BenchScene *scene_find(const char *name)
 {
@@ -129,7 +131,7 @@ int cmd_bench(int argc, char **argv)
     int64_t rounds = settings.rounds;
     const Option options[] = {
         {.value = "SCENE",
-         .help = "which contest to hold: motion, link",
+         .help = "which contest to hold: motion, link, rollback, attention",
          .text = &name,
          .required = true},
         {.name = "clients",
@@ -159,7 +161,8 @@ int cmd_bench(int argc, char **argv)
     }
     const BenchScene *scene = scene_find(name);
     if (scene == NULL) {
-        return command_fail(EXIT_BAD_INPUT, who, "no scene '%s'; there are: motion, link", name);
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "no scene '%s'; there are: motion, link, rollback, attention", name);
     }
     if (!take_clients(&clients, &settings)) {
         return command_fail(EXIT_BAD_INPUT, who, "--clients takes up to 8 whole numbers");

@@ -8,6 +8,9 @@
 const BenchScene bench_scenes[] = {
     {"motion", "distance integrals, many motions at once, trigger checks", bench_motion},
     {"link", "a relaying server beside ENet, packets one way, sealing", bench_link},
+    {"attention", "who looks at whom among 1000 players, a frame of the focus policies",
+     bench_attention},
+    {"rollback", "a timeline going back 30 ticks of a race of 16, and its parts", bench_rollback},
 };
 const int32_t bench_scene_count = (int32_t)(sizeof bench_scenes / sizeof bench_scenes[0]);
 

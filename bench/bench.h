@@ -87,6 +87,8 @@ extern const int32_t bench_scene_count;
 
 const char *bench_motion(const BenchSettings *settings, BenchReport *report);
 const char *bench_link(const BenchSettings *settings, BenchReport *report);
+const char *bench_attention(const BenchSettings *settings, BenchReport *report);
+const char *bench_rollback(const BenchSettings *settings, BenchReport *report);
 
 /// Part of bench_link: packets one way, and what sealing them costs.
 const char *bench_packets(BenchReport *report);

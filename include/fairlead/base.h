@@ -52,7 +52,8 @@
     X(OUT_OF_ORDER, -7, "the time lies before what is already there: pass times in order")         \
     X(ADDRESS_IN_USE, -8, "another program has that address and port: stop it or take another")    \
     X(NO_ADDRESS, -9, "no such address here or no such host: check its spelling and the network")  \
-    X(SYSTEM, -10, "the operating system refused: errno says why")
+    X(SYSTEM, -10, "the operating system refused: errno says why")                                 \
+    X(REPLAYING, -11, "a timeline is playing ticks, perhaps again: do it outside of the step")
 
 /// What a call that can fail for the world's reasons answers. Zero is success, failures are
 /// negative.

@@ -9,6 +9,7 @@
 #ifndef FAIRLEAD_FAIRLEAD_H
 #define FAIRLEAD_FAIRLEAD_H
 
+#include "fairlead/agree.h"
 #include "fairlead/base.h"
 #include "fairlead/clock.h"
 #include "fairlead/group.h"

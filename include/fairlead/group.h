@@ -53,6 +53,12 @@ typedef enum FlGroupKind {
     FL_GROUP_SCOPE = 6,
     FL_GROUP_MEET = 7,
     FL_GROUP_REACH = 8,
+    FL_GROUP_CALL = 16, ///< These are room `agree`'s.
+    FL_GROUP_ANSWER = 17,
+    FL_GROUP_ESTATE = 18,
+    FL_GROUP_ASK = 19,
+    FL_GROUP_CLAIM = 20,
+    FL_GROUP_CLAIMED = 21,
 } FlGroupKind;
 
 /// No message but an event is longer.

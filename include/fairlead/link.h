@@ -214,6 +214,10 @@ FL_API void fl_link_update(FlLink *link, FlTime now);
 /// Ends the conversation here: what is under way becomes unknown.
 FL_API void fl_link_close(FlLink *link);
 
+/// Other spans than those of its definition, for a conversation that has become more (or less)
+/// important. Silence counts from now on.
+FL_API void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlTime timeout_ns);
+
 /// False after a time-out or fl_link_close.
 FL_API bool fl_link_alive(const FlLink *link);
 

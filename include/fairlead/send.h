@@ -26,7 +26,9 @@
     X(SCHEDULE2, "schedule2") /* the same, but what is held back goes at the next update */        \
     X(PROBABILISTIC, "probabilistic") /* a budget, spent by chance in proportion to need */        \
     X(DETERMINISTIC, "deterministic") /* the same budget, spent by a timetable */                  \
-    X(EQUAL, "equal")                 /* ours: the most fair or most accurate for a budget */
+    X(EQUAL, "equal")                 /* ours: the most fair or most accurate for a budget */      \
+    X(FOCUS, "focus")                 /* bytes to those who look, the rest in turn */              \
+    X(FOCUS_EQUAL, "focus+equal")     /* ours: bytes where error is looked at most */
 
 typedef enum FlSendPolicy {
 #define FL_SEND_ROW(name, word) FL_SEND_##name,
@@ -81,6 +83,13 @@ FL_API FlSend fl_send_deterministic(FlSendWeights weights);
 /// The most accurate (0) to the most fair (100) for a budget of 1/3 of `base`.
 FL_API FlSend fl_send_equal(int32_t knob);
 
+/// A budget in bytes, spent by the frame over all entities under these policies and all receivers:
+/// see "focus" below. `focus`: the receivers that look at an entity most get every frame's update,
+/// the others take turns. `focus+equal`: the updates that take away most error, each weighted by
+/// how much its receiver looks. A receiver that got nothing for a second (`patience_ns`) is first.
+FL_API FlSend fl_send_focus(void);
+FL_API FlSend fl_send_focus_equal(void);
+
 /// The policy's word, without settings.
 FL_API const char *fl_send_name(FlSendPolicy policy);
 
@@ -88,8 +97,9 @@ FL_API const char *fl_send_name(FlSendPolicy policy);
 
 /// A policy as text: `base`, `base/3`, `schedule1`, `schedule1-thesis`, `schedule2`,
 /// `probabilistic`, `probabilistic-2005`, `probabilistic-fixed`, `probabilistic-0,1,0`,
-/// `deterministic`, `deterministic-1,1,0`, `equal-50`. Weights 1,0,0 and a budget of 1/3 are not
-/// written; another budget follows the word: `equal/2.5-50`. share_cap and the times have no text.
+/// `deterministic`, `deterministic-1,1,0`, `equal-50`, `focus`, `focus+equal`. Weights 1,0,0 and a
+/// budget of 1/3 are not written; another budget follows the word: `equal/2.5-50`. share_cap and
+/// the times have no text.
 FL_API void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES]);
 
 /// Reads such a text. Errors: FL_NOT_FOUND (no such policy or form; *send is base).
@@ -131,6 +141,10 @@ FL_API FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def);
 /// no more.
 FL_API void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send);
 FL_API void fl_ledger_entity_end(FlLedger *ledger, int32_t entity);
+
+/// Another policy from now on. What was counted stays; the newest update goes to everybody, and the
+/// new policy starts from there.
+FL_API void fl_ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTime now);
 
 /// A receiver leaves this slot: everything known of it is forgotten.
 FL_API void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver);
@@ -175,6 +189,58 @@ FL_API void fl_ledger_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime
 FL_API void fl_ledger_arrived(FlLedger *ledger, int32_t receiver, FlDue due, FlTime sent,
                               FlTime arrived, FlTime now);
 FL_API void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now);
+
+// ---------------------------------------------------------------- focus
+//
+// Policies `focus` and `focus+equal` decide once a frame, for all their entities and receivers
+// together, by bytes: fl_ledger_update marks what goes, for as much as fl_ledger_allow allows.
+
+typedef struct FlFocusDef {
+    FlTime frame_ns; ///< At most one decision in this time; if nothing was exported, half as much
+                     ///< again.
+    double share;    ///< Of a frame's bytes, those for the receivers in focus; 0 to 1.
+} FlFocusDef;
+
+/// As published: 50 ms, three quarters.
+FL_API FlFocusDef fl_focus_def_default(void);
+
+/// Settings of both policies; a ledger begins with the default. Errors: FL_BAD_VALUE (no time, or a
+/// share outside 0 to 1).
+FL_API FL_NODISCARD FlResult fl_ledger_focus(FlLedger *ledger, const FlFocusDef *def);
+
+/// What the next frame may spend: `bytes` in all, and what an update takes besides its own bytes,
+/// its part of all headers. Unlimited until told. Credit is the caller's business (FlBudget): what
+/// is too little for an update now is more at the next frame.
+FL_API void fl_ledger_allow(FlLedger *ledger, double bytes, double header_bytes);
+
+/// How long the updates of an entity are, from the next one on; 24 until told.
+FL_API void fl_ledger_update_bytes(FlLedger *ledger, int32_t entity, int32_t bytes);
+
+/// How much a receiver looks at an entity: 0 to 1, kept in steps of 1/255; begins at 0 with every
+/// watch. What is not a number counts as 0, what lies outside as the nearer end.
+FL_API void fl_ledger_attention(FlLedger *ledger, int32_t entity, int32_t receiver, double value);
+FL_API double fl_ledger_attention_of(const FlLedger *ledger, int32_t entity, int32_t receiver);
+
+typedef enum FlSendClass {
+    FL_CLASS_FOCUS,       ///< It gets all it should: what is due is a whole update.
+    FL_CLASS_BEST_EFFORT, ///< It gets one now and then: guidance would serve it as well.
+} FlSendClass;
+
+/// Which a pair is: in focus at once, out of it when it was not in the set for ten frames. Under
+/// other policies all are FL_CLASS_FOCUS.
+FL_API FlSendClass fl_ledger_class(const FlLedger *ledger, int32_t entity, int32_t receiver);
+
+/// What the last frame came to.
+typedef struct FlFocusFrame {
+    uint64_t number;       ///< Frames so far.
+    double bytes, spent;   ///< Allowed, and planned with.
+    int32_t focus_count;   ///< Pairs in focus,
+    int32_t focus_due;     ///< updates for them,
+    int32_t effort_due;    ///< and for others.
+    int32_t waiting_count; ///< Updates that found no bytes.
+} FlFocusFrame;
+
+FL_API FlFocusFrame fl_ledger_frame(const FlLedger *ledger);
 
 // ---------------------------------------------------------------- reading
 
@@ -225,5 +291,84 @@ FL_API bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t re
 /// Errors: FL_NOT_FOUND (nothing was placed yet, or it is forgotten).
 FL_API FL_NODISCARD FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity,
                                             int32_t receiver, FlTime time, FlPose *pose);
+
+// ---------------------------------------------------------------- attention
+//
+// How much each player looks at each other, guessed from what is known of players: how near, how
+// well aimed at, how recently dealt with (Bharambe and others, 2007):
+//
+//     attention  =  w1 max(1 - d / reach, 0)^1.5
+//                +  w2 max(1 - angle / 45 degrees, 0)^(1.5 max(1, ln(d in metres)))
+//                +  w3 e^(-t / 1 s) while t <= 3 s
+//
+// where the angle is an exponential average of that between the observer's view and the direction
+// to the other, and t the time since the two last dealt with each other. With weights that sum to
+// 1 it is a number from 0 to 1. In the server's form one object knows all pairs; a peer of a mesh
+// knows what it looks at itself. Values are exact to 1e-3 where players are at least 1e-4 of the
+// spread of all of them apart.
+
+/// How much each counts. Should sum to 1.
+typedef struct FlAttentionWeights {
+    double proximity, aim, interaction;
+} FlAttentionWeights;
+
+/// What a player is up to.
+typedef enum FlStance {
+    FL_STANCE_PLAIN,  ///< Interaction counts half as much again as the others.
+    FL_STANCE_CLOSE,  ///< With a weapon for close quarters: proximity counts twice as much.
+    FL_STANCE_DISTANT ///< With a weapon for far targets: aim does.
+} FlStance;
+
+FL_API FlAttentionWeights fl_attention_weights(FlStance stance);
+
+typedef struct FlAttentionDef {
+    int32_t player_capacity; ///< Players are the numbers below.
+    bool everybody;          ///< All observe (a server); otherwise one at a time does.
+    double metre;            ///< Game units in a metre.
+    double reach;            ///< Game units beyond which proximity is nothing: half the map.
+    FlTime aim_average_ns;   ///< Time constant of the angle's average.
+    /// A metric of the game's own, weight included; added to the others. NULL: none. Asked for
+    /// every pair looked at.
+    double (*metric_fn)(void *ctx, int32_t observer, int32_t player);
+    void *metric_ctx;
+    FlAlloc alloc;
+    uint32_t cookie; ///< Set by fl_attention_def_default(); leave alone.
+} FlAttentionDef;
+
+/// Right for a small action game in metres: 64 players, one observer, 100 m, 250 ms.
+FL_API FlAttentionDef fl_attention_def_default(void);
+
+typedef struct FlAttention FlAttention;
+
+/// Reserves all it will ever use. Errors: FL_NO_MEMORY, FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_attention_create(const FlAttentionDef *def,
+                                                 FlAttention **attention);
+FL_API void fl_attention_destroy(FlAttention *attention);
+
+/// Where a player is and looks; `forward` of any length. One that is not finite, or looks nowhere,
+/// is left where it was. The first call brings the player in.
+FL_API void fl_attention_place(FlAttention *attention, int32_t player, FlVec3 position,
+                               FlVec3 forward);
+
+/// The player is gone: nobody looks at it, and nothing is remembered of it.
+FL_API void fl_attention_remove(FlAttention *attention, int32_t player);
+
+/// What counts for a player from now on; begins as FL_STANCE_PLAIN.
+FL_API void fl_attention_weigh(FlAttention *attention, int32_t player, FlAttentionWeights weights);
+
+/// Two players dealt with each other: a hit, a touch, a trade. Of each the last 16 partners are
+/// remembered.
+FL_API void fl_attention_interact(FlAttention *attention, int32_t one, int32_t other, FlTime now);
+
+/// One player looks at all others, once a frame. Where only one observes at a time, another one
+/// starts without a past.
+FL_API void fl_attention_look(FlAttention *attention, int32_t observer, FlTime now);
+
+/// Everybody does.
+FL_API void fl_attention_look_all(FlAttention *attention, FlTime now);
+
+/// What an observer last paid to each player, by number: 0 for itself and for who is not there.
+/// Valid until the next call.
+FL_API const float *fl_attention_of(const FlAttention *attention, int32_t observer);
 
 #endif

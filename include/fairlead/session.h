@@ -26,6 +26,7 @@
 #ifndef FAIRLEAD_SESSION_H
 #define FAIRLEAD_SESSION_H
 
+#include "fairlead/agree.h"
 #include "fairlead/base.h"
 #include "fairlead/clock.h"
 #include "fairlead/group.h"
@@ -82,11 +83,20 @@ typedef struct FlSessionDef {
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
                              ///< two, at most 256.
+    FlCallsDef calls;        ///< How many calls may be open at once, and for how long.
+    int32_t action_capacity; ///< Actions that wait to be played at once; 0: no actions. At most 63
+                             ///< peers besides the host then.
+    FlLagsDef lags;          ///< When actions are played; the same at all. `self` is filled in.
     FlTime gather_ns;        ///< An update waits this long for others to share its packet.
-    FlTimeMode time_mode;    ///< By which clock others' updates are placed here.
-    FlShowDef show;          ///< How others' entities are shown here; see fl_entity_show.
-    FlTime join_every_ns;    ///< Client: ask this often until the host answers,
-    FlTime join_timeout_ns;  ///< and give up after this.
+    double upload_bytes_s;  ///< What may go out in all, over all lines and with all headers, in any
+                            ///< second; at least 1000. 0: as much as each link's budget allows.
+    FlFocusDef focus;       ///< How policies `focus` and `focus+equal` spend it.
+    FlTime guide_from_ns;   ///< Receivers at best effort are guided once they are told less often
+                            ///< than this; more often, updates serve them better. 0: always.
+    FlTimeMode time_mode;   ///< By which clock others' updates are placed here.
+    FlShowDef show;         ///< How others' entities are shown here; see fl_entity_show.
+    FlTime join_every_ns;   ///< Client: ask this often until the host answers,
+    FlTime join_timeout_ns; ///< and give up after this.
     uint64_t seed; ///< For nonces and conversation numbers: random, and new for every session.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_session_def_default(); leave alone.
@@ -161,6 +171,9 @@ FL_API FlTime fl_session_when(const FlSession *session, FlTime time);
 /// 99.9 % bound on how far session time here is from the host's (symmetric paths). FL_FOREVER until
 /// known.
 FL_API FlTime fl_session_time_error(const FlSession *session);
+
+/// Places others' updates by another clock from now on; what is shown already stays as it is.
+FL_API void fl_session_time_mode(FlSession *session, FlTimeMode mode);
 
 // ---------------------------------------------------------------- admission
 
@@ -240,6 +253,8 @@ typedef struct FlEntityDef {
     FlSend send;     ///< The policy of whoever distributes it: the owner, or the host for it.
     uint8_t kind;    ///< The game's own: what sort of thing it is.
     bool listed;     ///< Seen by nobody until fl_entity_scope says so; otherwise by everybody.
+    bool guided;     ///< Receivers at best effort get guidance (fl_entity_guide), if there is any.
+    bool stays;      ///< When its owner is gone the host takes it over; otherwise it goes, too.
     uint32_t cookie; ///< Set by fl_entity_def_default(); leave alone.
 } FlEntityDef;
 
@@ -261,6 +276,13 @@ FL_API FL_NODISCARD FlResult fl_entity_destroy(FlSession *session, FlEntityId id
 /// (session time is not known yet).
 FL_API FL_NODISCARD FlResult fl_entity_set(FlSession *session, FlEntityId id, const FlState *state);
 
+/// Another policy for an entity of ours, from now on; what was counted stays. Only for those we
+/// distribute it to: a host that passes it on keeps the policy of its creation. Errors:
+/// FL_STALE_ID; FL_BAD_VALUE (not ours, or settings out of range); FL_NOT_FOUND (the host passes it
+/// on to everybody).
+FL_API FL_NODISCARD FlResult fl_entity_policy(FlSession *session, FlEntityId id, const FlSend *send,
+                                              FlTime now);
+
 /// A respawn or teleport of an entity of ours: nothing is predicted across it. Errors: FL_STALE_ID,
 /// FL_BAD_VALUE.
 FL_API FL_NODISCARD FlResult fl_entity_cut(FlSession *session, FlEntityId id);
@@ -274,6 +296,12 @@ FL_API FL_NODISCARD FlResult fl_entity_pose(FlSession *session, FlEntityId id, F
 /// FL_STALE_ID; FL_BAD_VALUE (ours, or no such way).
 FL_API FL_NODISCARD FlResult fl_entity_show(FlSession *session, FlEntityId id,
                                             const FlShowDef *def);
+
+/// Changes Δ of somebody else's entity that is shown by FL_HOLD_ADAPTIVE, beginning at a session
+/// time: as fl_show_delta, for what FlDeltaControl says. Errors: FL_STALE_ID; FL_BAD_VALUE (ours,
+/// or shown another way); FL_OUT_OF_ORDER (before the last change).
+FL_API FL_NODISCARD FlResult fl_entity_delta(FlSession *session, FlEntityId id,
+                                             const FlDeltaChange *change);
 
 #define FL_ENTITY_STATE_BYTES 255
 
@@ -308,9 +336,11 @@ typedef struct FlEntityStatus {
     FlPeerId owner;  ///< {0}: not known yet.
     bool ours;
     uint8_t kind;
-    uint16_t epoch; ///< Changes with every owner.
-    uint32_t life;  ///< Changes with every cut.
-    FlTime newest;  ///< Session time of its newest update here; FL_FOREVER before the first.
+    uint16_t epoch;  ///< Changes with every owner.
+    uint32_t life;   ///< Changes with every cut.
+    FlTime newest;   ///< Session time of its newest update here; FL_FOREVER before the first.
+    FlTime heard;    ///< Others': session time of the update that came in last, newest or not,
+    FlTime heard_at; ///< and of its arrival. FL_FOREVER before the first.
 } FlEntityStatus;
 
 /// Errors: FL_STALE_ID.
@@ -345,16 +375,84 @@ FL_API FL_NODISCARD FlResult fl_entity_report(const FlSession *session, FlEntity
 FL_API FL_NODISCARD FlResult fl_entity_seen(const FlSession *session, FlEntityId id, FlPeerId peer,
                                             FlTime time, FlPose *pose);
 
+// ---------------------------------------------------------------- attention
+//
+// Policies `focus` and `focus+equal` serve those first who look: room `send` has the formulas
+// (FlAttention), the game says who looks at what.
+
+/// How much we look at somebody's entity, from 0 to 1; 0 until said. Told to whoever distributes it
+/// to us when it has changed enough, in packets that go anyway: call it as often as you like.
+/// Errors: FL_STALE_ID; FL_BAD_VALUE (ours, or no such number).
+FL_API FL_NODISCARD FlResult fl_entity_attention(FlSession *session, FlEntityId id, double value);
+
+/// How much a peer looks at an entity that we distribute to it: for a host that computes it for
+/// everybody. The last word counts, this or the peer's own. Errors: FL_STALE_ID; FL_NOT_FOUND (no
+/// link to the peer).
+FL_API FL_NODISCARD FlResult fl_peer_attention(FlSession *session, FlPeerId peer, FlEntityId id,
+                                               double value);
+
+/// How much a peer looks at an entity, as far as it is known here, and how it is served. Errors: as
+/// fl_peer_attention.
+FL_API FL_NODISCARD FlResult fl_entity_looks(const FlSession *session, FlEntityId id, FlPeerId peer,
+                                             double *attention, FlSendClass *send_class);
+
+// Guided replicas (room `show` says what they are): with a policy that knows best effort, receivers
+// at best effort get guidance in place of updates, those in focus beside them until their replica
+// is near. Where a host passes updates on, nobody is guided. fl_entity_seen and errors take
+// guidance for the update in whose place it went, which is approximate.
+
+/// How far ahead guidance of an entity of ours should look: the time between guidances to one
+/// receiver, on average. 0: stale.
+FL_API FlTime fl_entity_guide_ahead(const FlSession *session, FlEntityId id);
+
+/// What a guided entity of ours will do, once a frame, after fl_entity_set: where it will be
+/// `ahead_ns` after `now`, how it will face, running counts of its actions. `entity`, `life` and
+/// `time` are filled in. Receivers get updates while the last one is older than 200 ms. Errors:
+/// FL_STALE_ID; FL_BAD_VALUE (not ours, not guided, or as fl_guidance_round: updates are sent
+/// then); FL_WOULD_BLOCK (session time is not known yet).
+FL_API FL_NODISCARD FlResult fl_entity_guide(FlSession *session, FlEntityId id,
+                                             const FlGuidance *guidance, FlTime now);
+
+/// The game's replica of somebody's entity.
+typedef struct FlReplica {
+    double diameter; ///< Of the thing; above 0.
+    bool known;      ///< It stands somewhere:
+    FlVec3 position; ///< here.
+} FlReplica;
+
+/// How a replica is to be moved until the next frame.
+typedef struct FlGuideView {
+    FlGuideMode mode; ///< NEAR: put it at `pose`. Else: walk it to `goal`.
+    bool cut;         ///< A life began: put it at its goal (NEAR: at `pose`) at once.
+    uint32_t life;    ///< Of the two, what `mode` goes by; low bits.
+    FlGuideGoal goal; ///< `target` is an entity's number.
+    FlPose pose;      ///< As fl_entity_pose.
+    uint8_t blanks[FL_GUIDANCE_ACTIONS]; ///< Actions to be played now, each.
+} FlGuideView;
+
+/// Where somebody's entity is to be shown, once a frame; how near the replica is, is told to its
+/// owner. An entity that nobody guides is NEAR, always. Errors: FL_STALE_ID; FL_BAD_VALUE (ours);
+/// FL_NOT_FOUND (nothing known of it yet).
+FL_API FL_NODISCARD FlResult fl_entity_guide_view(FlSession *session, FlEntityId id,
+                                                  const FlReplica *replica, FlTime now,
+                                                  FlGuideView *view);
+
+/// What the focus policies decided last.
+FL_API FlFocusFrame fl_session_frame(const FlSession *session);
+
 // ---------------------------------------------------------------- events
 
 /// The longest event, ordered; unordered and quickest ones are up to FL_EVENT_SHORT_BYTES.
 #define FL_EVENT_BYTES 1024
 #define FL_EVENT_SHORT_BYTES 192
 
+/// Types from here on are the session's own.
+#define FL_EVENT_TYPES 0xff00
+
 /// A reliable typed message. From one source, ordered ones arrive in order.
 typedef struct FlEvent {
     FlPeerId from; ///< Set on arrival.
-    uint16_t type; ///< The game's own.
+    uint16_t type; ///< The game's own, below FL_EVENT_TYPES.
     FlDelivery delivery;
     const uint8_t *bytes; ///< On arrival: in the session, valid until the next call on it.
     int32_t count;        ///< 0 is fine.
@@ -372,6 +470,40 @@ FL_API FL_NODISCARD FlResult fl_event_send_some(FlSession *session, const FlPeer
 /// The next event that arrived. Take all every tick. Errors: FL_NOT_FOUND.
 FL_API FL_NODISCARD FlResult fl_event_take(FlSession *session, FlEvent *event);
 
+// ---------------------------------------------------------------- actions
+//
+// What players do to things that all share, played everywhere in the same order and with the same
+// time between, without a common clock: room `agree` (FlLags, FlOrder) says how. An action is
+// played at nobody's at once, its own player's neither; how soon is the network's to say
+// (fl_lags_status).
+
+typedef struct FlAction {
+    FlPeerId from;  ///< Ourselves, too. {0}: it has left meanwhile.
+    int32_t number; ///< Its number, whoever has it now.
+    uint16_t type;  ///< The game's own.
+    bool late;      ///< Something later was played before: whoever keeps a timeline repairs it.
+    FlTime play;    ///< Its play time: the same number everywhere. The order is by it.
+    FlTime at;      ///< When it is to be played, on the caller's clock.
+    const uint8_t *bytes; ///< In the session, valid until the next call on it.
+    int32_t count;
+} FlAction;
+
+/// We do something: up to FL_ACTION_BYTES, to all, ourselves included.
+/// Errors: FL_BAD_VALUE (too long, or no actions in this session); FL_STALE_ID (it has ended);
+/// FL_WOULD_BLOCK (lags are not known yet, a second or two after joining; or a queue is full:
+/// nobody got it, try again next tick).
+FL_API FL_NODISCARD FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes,
+                                            int32_t count, FlTime now);
+
+/// The next action to be played at `now`. Take all every tick. Errors: FL_NOT_FOUND.
+FL_API FL_NODISCARD FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action);
+
+/// When the next one is due, on the caller's clock; FL_FOREVER: none is here.
+FL_API FlTime fl_action_deadline(const FlSession *session);
+
+/// The session's lags, to read; NULL: no actions in this session.
+FL_API const FlLags *fl_session_lags(const FlSession *session);
+
 // ---------------------------------------------------------------- inputs
 
 /// Our input for a tick, `input_bytes` of it: sent with every packet until it has arrived. Ticks go
@@ -388,6 +520,97 @@ FL_API FL_NODISCARD FlResult fl_input_get(const FlSession *session, FlPeerId pee
 /// The newest tick up to which all of a peer's inputs are here; -1: none.
 FL_API int64_t fl_input_newest(const FlSession *session, FlPeerId peer);
 
+// ---------------------------------------------------------------- timelines
+//
+// Players of a timeline are members of the session, by number. The session feeds it with
+// everybody's inputs, sees to it that players come and go at the same tick everywhere, and compares
+// settled states with the host's. While a timeline plays, calls that change something in the
+// session answer FL_REPLAYING: what happens in a step may happen again, or turn out not to have
+// happened.
+
+/// Attaches the game's timeline; NULL: none any more. It stays the game's, and must outlive this.
+/// `begun`: all present here have begun it with the same state and players; otherwise the host
+/// gives us a state when it lets us play (fl_session_player). Errors: FL_BAD_VALUE (its inputs are
+/// of another length, or it has fewer players than the session members).
+FL_API FL_NODISCARD FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline,
+                                                 bool begun);
+
+/// Feeds the timeline with all inputs that are here, and plays up to state `present`. Call it every
+/// frame. Errors: FL_NOT_FOUND (no timeline); FL_WOULD_BLOCK (no state yet).
+FL_API FL_NODISCARD FlResult fl_session_advance(FlSession *session, int64_t present);
+
+/// Host: a peer plays from a tick on. Choose one so far ahead that the word of it reaches everybody
+/// before: two seconds. Whoever plays hands in inputs from its first tick on (fl_timeline_plays).
+/// Errors: FL_STALE_ID; FL_BAD_VALUE (not the host, or no timeline); FL_WOULD_BLOCK (try again next
+/// tick); as fl_timeline_enter.
+FL_API FL_NODISCARD FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick);
+
+// ---------------------------------------------------------------- calls
+//
+// Changing what somebody else owns: "I hit it", "I take it". A call goes to the owner, whose game
+// decides it, once; the caller learns applied, refused or unknown, and the new state with it. What
+// calls change belongs into the entity's state blob; that, and only that, outlives its owner
+// (FlEntityDef.stays). fairlead/agree.h has the kinds and their arguments; docs/guide/calls.md.
+
+/// A call on an entity of ours, to be decided.
+typedef struct FlCall {
+    FlEntityId entity;
+    FlPeerId from; ///< {0}: it has left meanwhile.
+    uint16_t kind; ///< FlCallKind, or the game's own.
+    int32_t count;
+    uint8_t bytes[FL_CALL_BYTES];
+    FlTime until; ///< Session time at which it ends.
+    FlCallKey key;
+    uint16_t number, version, hash; ///< The session's: leave alone.
+    bool predicted;
+} FlCall;
+
+/// What became of a call of ours.
+typedef struct FlCallDone {
+    uint32_t id;
+    FlEntityId entity; ///< {0}: it is there no more.
+    uint16_t kind;
+    FlCallVerdict verdict;
+    FlCallWhy why;
+    FlTime latency_ns; ///< From the call to knowing.
+} FlCallDone;
+
+/// Calls on an entity, somebody's or our own. `*id` comes back with the result.
+/// Errors: FL_STALE_ID; FL_BAD_VALUE (too long); FL_WOULD_BLOCK (too many are open, take results;
+/// or session time is not known yet).
+FL_API FL_NODISCARD FlResult fl_call_send(FlSession *session, FlEntityId entity,
+                                          const FlCallDef *call, FlTime now, uint32_t *id);
+
+/// The next call to decide. Take all every tick, and answer each before the next. Errors:
+/// FL_NOT_FOUND.
+FL_API FL_NODISCARD FlResult fl_call_take(FlSession *session, FlCall *call);
+
+/// Decides a call. Applied: change the entity's state first (fl_entity_state_set), or give the new
+/// one here; NULL: as it is. The answer brings it, unless the caller predicted it.
+/// Errors: FL_STALE_ID (the entity is gone, not ours any more, or the call was answered before: do
+/// not apply it); FL_BAD_VALUE (too long a state).
+FL_API FL_NODISCARD FlResult fl_call_answer(FlSession *session, const FlCall *call, bool applied,
+                                            const void *state, int32_t state_count, FlTime now);
+
+/// The next call of ours whose fate is known. An unknown one whose owner is gone comes when there
+/// is a new owner, with its state. Errors: FL_NOT_FOUND.
+FL_API FL_NODISCARD FlResult fl_call_done(FlSession *session, FlTime now, FlCallDone *done);
+
+/// Counters and latencies.
+FL_API FlCallStats fl_call_stats(const FlSession *session);
+
+/// From now on calls of kind FL_CALL_DAMAGE that cannot be true are refused here, where we show the
+/// target to the shooter: as its owner, or as the host that passes it on. NULL: they are not looked
+/// at. What `rules` points to must live on; the rules themselves are copied.
+FL_API void fl_call_hit_rules(FlSession *session, const FlHitRules *rules);
+
+/// Whether a peer can have hit an entity that we show it. Errors: FL_STALE_ID; FL_NOT_FOUND (we do
+/// not show it that entity).
+FL_API FL_NODISCARD FlResult fl_call_verify_hit(FlSession *session, FlEntityId target,
+                                                FlPeerId shooter, const FlHitCall *hit,
+                                                const FlHitRules *rules, FlTime now,
+                                                FlHitVerdict *verdict);
+
 // ---------------------------------------------------------------- counters
 
 /// X(name, word, meaning)
@@ -400,9 +623,18 @@ FL_API int64_t fl_input_newest(const FlSession *session, FlPeerId peer);
     X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \
     X(STATES_TAKEN, "states_taken", "state blobs received and kept")                               \
     X(INPUTS_TAKEN, "inputs_taken", "inputs received for the first time")                          \
+    X(ATTENTION_TAKEN, "attention_taken", "values of attention received and kept")                 \
+    X(ATTENTION_STRAY, "attention_stray",                                                          \
+      "values of attention dropped: no such entity to look at")                                    \
+    X(GUIDANCE_SENT, "guidance_sent", "guidance put into packets, once per receiver")              \
+    X(GUIDANCE_TAKEN, "guidance_taken", "guidance received and kept")                              \
+    X(GUIDANCE_OVERTAKEN, "guidance_overtaken", "guidance received again, or after newer")         \
     X(EVENTS_SENT, "events_sent", "own events sent")                                               \
     X(EVENTS_TAKEN, "events_taken", "events received")                                             \
     X(EVENTS_RELAYED, "events_relayed", "events passed on, once per receiver")                     \
+    X(ACTIONS_SENT, "actions_sent", "own actions sent")                                            \
+    X(ACTIONS_TAKEN, "actions_taken", "actions played, own ones included")                         \
+    X(ACTIONS_LATE, "actions_late", "actions played after something later")                        \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \
@@ -415,7 +647,9 @@ FL_API int64_t fl_input_newest(const FlSession *session, FlPeerId peer);
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \
-    X(OUT_OF_MEMORY, "out_of_memory", "peers not let in: no memory for a link")
+    X(OUT_OF_MEMORY, "out_of_memory", "peers not let in: no memory for a link")                    \
+    X(REPLAY_WRITES, "replay_writes", "calls refused: a timeline was playing")                     \
+    X(UNTIMELY, "untimely", "words on who plays that came after their tick was settled")
 
 typedef enum FlSessionCount {
 #define FL_SESSION_COUNT_ROW(name, word, meaning) FL_SESSION_##name,

@@ -130,7 +130,7 @@ FL_API FlShowDef fl_show_def_default(void);
     X(DR, "dr", AT_ONCE, FIRST_ORDER, AT_ONCE)          /* sent when the prediction is off */      \
     X(DR_CAUSALITY, "dr+causality", RECKONED, FIRST_ORDER, AT_ONCE) /* the same, as of Δ ago */   \
     X(ADAPTIVE, "adaptive", ADAPTIVE, FIRST_ORDER, AT_ONCE)         /* the same, Δ agreed on */   \
-    X(BEST, "best", RECKONED, INTERPOLATED, SMOOTH)                 /* fl_show_def_racing */
+    X(BEST, "best", RECKONED, TIMESTAMPED, SMOOTH)                  /* fl_show_def_racing */
 
 typedef enum FlShowScheme {
 #define FL_SHOW_SCHEME_ROW(name, word, hold, placement, convergence) FL_SHOW_SCHEME_##name,
@@ -146,9 +146,10 @@ FL_API const char *fl_show_scheme_name(FlShowScheme scheme);
 /// The settings of the scheme of a name. Errors: FL_NOT_FOUND (and the default settings).
 FL_API FL_NODISCARD FlResult fl_show_scheme_find(const char *name, FlShowDef *def);
 
-/// Right for a race, in metres, of cars of up to 34 m/s (else set `speed_limit` to 1.1 × the top
-/// speed): everybody shows everything as of 100 ms ago, own car too, and sees the same race,
-/// without jumps. Measured against the other combinations: docs/guide/racing_experiment.md.
+/// Right for a race, in metres, of cars of up to 34 m/s (else set `speed_limit` to 1.05 × the top
+/// speed): everybody shows everything as of 100 ms ago and sees the same race, without jumps. For
+/// that the own car must be shown as the others see it: hand fl_show_own what was exported, not
+/// every frame. Measured against the other combinations: docs/guide/racing_experiment.md.
 FL_API FlShowDef fl_show_def_racing(void);
 
 // ---------------------------------------------------------------- one entity

@@ -159,7 +159,7 @@ enum {
 };
 
 /// Raised whenever the bytes of any message change their meaning.
-#define FL_WIRE_VERSION 2u
+#define FL_WIRE_VERSION 3u
 
 /// The definition and what follows from it. A value: copy it freely.
 typedef struct FlWorld {

@@ -185,6 +185,15 @@ void fl_link_close(FlLink *link)
     }
 }
 
+void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlTime timeout_ns)
+{
+    FL_ASSERT(keep_alive_ns > 0 && timeout_ns > 0 && timeout_ns <= TIMEOUT_AT_MOST);
+    // It may have been silent for longer than it may be from now on.
+    link->out->heard_at = fl__link_tell_time(link, now);
+    link->def.keep_alive_ns = keep_alive_ns;
+    link->def.timeout_ns = timeout_ns;
+}
+
 bool fl_link_alive(const FlLink *link)
 {
     return link->alive;

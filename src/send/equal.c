@@ -161,16 +161,6 @@ static FlTime parting(const FlMotion *a, const FlMotion *b, FlTime from, double 
 
 // ---------------------------------------------------------------- one receiver
 
-// The update that a receiver will show when all has arrived; NULL if it is of another life.
-static const FlMotion *belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
-{
-    const FlEntity *e = fl__entity(ledger, entity);
-    const FlPiece *piece = fl__piece(ledger, entity, pair->newest_sent);
-    bool sound = pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
-                 piece->life == fl__piece(ledger, entity, e->newest)->life;
-    return sound ? &piece->motion : NULL;
-}
-
 // A first guess, before any experience: what the thing moves in a moment.
 static void set_scale(FlEqual *equal, const FlMotion *motion)
 {
@@ -197,7 +187,7 @@ static bool is_worth_it(FlLedger *ledger, int32_t entity, int32_t receiver, cons
     FlTime now = moment->now;
     FlEntity *e = fl__entity(ledger, entity);
     FlPair *pair = fl__pair(ledger, entity, receiver);
-    const FlMotion *seen = belief(ledger, entity, pair);
+    const FlMotion *seen = fl__belief(ledger, entity, pair);
     const FlMotion *newest = &fl__piece(ledger, entity, e->newest)->motion;
     FlTime when = FL_FOREVER;
     bool worth = seen == NULL;

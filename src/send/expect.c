@@ -101,6 +101,15 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
     return sum;
 }
 
+const FlMotion *fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
+{
+    const FlEntity *e = fl__entity(ledger, entity);
+    const FlPiece *piece = fl__piece(ledger, entity, pair->newest_sent);
+    bool sound = pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
+                 piece->life == fl__piece(ledger, entity, e->newest)->life;
+    return sound ? &piece->motion : NULL;
+}
+
 // ---------------------------------------------------------------- reading
 
 bool fl_ledger_read(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now,

@@ -106,7 +106,6 @@ void fl_ledger_arrived(FlLedger *ledger, int32_t receiver, FlDue due, FlTime sen
 
 void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
 {
-    (void)now;
     FlPair *pair = waiting_pair(ledger, receiver, due);
     if (pair == NULL) {
         return;
@@ -115,7 +114,7 @@ void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
     pair->lost++;
     // Nothing newer is on its way: without this the receiver would be wrong until the next trigger.
     if (due.serial == pair->newest_sent) {
-        fl__mark(ledger, due.entity, receiver);
+        fl__owe(ledger, due.entity, receiver, now);
     }
 }
 

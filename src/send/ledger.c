@@ -8,6 +8,7 @@
 #define COOKIE 0x4c454447u
 #define PATH_CAPACITY_MAX 16384 // half the range of a serial's low 16 bits, and then some
 #define SHOWN_CAPACITY_MAX 128
+#define UPDATE_BYTES 24 // until told
 
 // ---------------------------------------------------------------- creation
 
@@ -64,6 +65,8 @@ static size_t lay_out(const FlLedgerDef *def, char *block, FlLedger *ledger)
     ledger->due = take(block, &used, (entities + 63) / 64 * receivers, sizeof *ledger->due);
     ledger->watching =
         take(block, &used, entities * ((receivers + 63) / 64), sizeof *ledger->watching);
+    ledger->attention = take(block, &used, pairs, sizeof *ledger->attention);
+    ledger->keys = take(block, &used, pairs, sizeof *ledger->keys);
     ledger->times = take(block, &used, fl__schedule_size((int32_t)pairs), sizeof *ledger->times);
     ledger->pairs = take(block, &used, pairs, sizeof *ledger->pairs);
     ledger->shown = take(block, &used, pairs * (size_t)def->shown_capacity, sizeof *ledger->shown);
@@ -92,6 +95,9 @@ FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **out)
     ledger->bytes = bytes;
     ledger->receiver_words = (def->receiver_capacity + 63) / 64;
     ledger->random.seed = def->seed;
+    ledger->focus.def = fl_focus_def_default();
+    ledger->focus.next = INT64_MIN;
+    ledger->focus.bytes = (double)INFINITY;
     fl__schedule_init(&ledger->schedule, ledger->times,
                       def->entity_capacity * def->receiver_capacity);
     for (int32_t r = 0; r < def->receiver_capacity; r++) {
@@ -120,9 +126,10 @@ FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def)
                   (sizeof(FlPiece) + sizeof(FlLeap)) * (size_t)def->path_capacity +
                   sizeof(FlCurve) * FL__CURVES,
         .receiver = sizeof(FlReceiver) + 2 * sizeof(double) + sizeof(FlProspect),
-        // a time and its part of the groups above it; a bit each for due and watching
+        // a time and its part of the groups above it; a bit each for due and watching; attention
+        // and key
         .pair = sizeof(FlPair) + sizeof(FlShown) * (size_t)def->shown_capacity + sizeof(FlTime) +
-                sizeof(FlTime) / 4 + 1,
+                sizeof(FlTime) / 4 + 1 + sizeof(uint8_t) + sizeof(uint32_t),
     };
     return memory;
 }
@@ -141,6 +148,16 @@ void fl__mark_older(FlLedger *ledger, int32_t entity, int32_t receiver, uint32_t
     *fl__due_word(ledger, entity, receiver) |= fl__bit(entity);
     pair->flags |= FL__OWES_OLDER;
     pair->owed.serial = serial;
+}
+
+void fl__owe(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now)
+{
+    if (!fl__policy(fl__entity(ledger, entity)->send.policy)->frames) {
+        fl__mark(ledger, entity, receiver);
+        return;
+    }
+    fl__pair(ledger, entity, receiver)->flags |= FL__AGAIN;
+    fl__focus_trigger(ledger, entity, now);
 }
 
 void fl__ask_at(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time)
@@ -173,6 +190,7 @@ void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send
                       .live = true,
                       .newest = e->newest,
                       .oldest = e->newest + 1,
+                      .update_bytes = UPDATE_BYTES,
                       .counted = INT64_MIN};
     *e = fresh;
 }
@@ -205,6 +223,8 @@ void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver)
             stop_watching(ledger, e, receiver);
         }
     }
+    size_t entities = (size_t)ledger->def.entity_capacity;
+    memset(&ledger->attention[(size_t)receiver * entities], 0, entities);
     FlReceiver fresh = {.delay = -1.0};
     ledger->receivers[receiver] = fresh;
 }
@@ -246,7 +266,7 @@ void fl_ledger_watch(FlLedger *ledger, int32_t entity, int32_t receiver, bool wa
         fl__policy(e->send.policy)->join(ledger, entity, receiver, now);
     }
     if (fl__remembered(e, e->newest)) {
-        fl__mark(ledger, entity, receiver);
+        fl__owe(ledger, entity, receiver, now);
     }
 }
 
@@ -274,11 +294,32 @@ static void mark_all(FlLedger *ledger, int32_t entity, FlTime now)
     const FlPolicy *policy = fl__policy(fl__entity(ledger, entity)->send.policy);
     for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
          r = fl__watcher_next(ledger, entity, r + 1)) {
-        fl__mark(ledger, entity, r);
+        fl__owe(ledger, entity, r, now);
         fl__ask_at(ledger, entity, r, FL_FOREVER);
         if (policy->join != NULL) {
             policy->join(ledger, entity, r, now);
         }
+    }
+}
+
+void fl_ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTime now)
+{
+    FlEntity *e = fl__entity(ledger, entity);
+    FL_ASSERT(e->live && fl_send_valid(send));
+    FlEqual fresh = {.epoch = e->equal.epoch}; // errors are counted from there
+    e->send = *send;
+    e->equal = fresh;
+    e->credit = 0.0;
+    for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
+         r = fl__watcher_next(ledger, entity, r + 1)) {
+        FlPair *pair = fl__pair(ledger, entity, r);
+        pair->flags &= (uint8_t)~FL__OWES_OLDER;
+        memset(&pair->owed, 0, sizeof pair->owed);
+        memset(&pair->own, 0, sizeof pair->own);
+        fl__ask_at(ledger, entity, r, FL_FOREVER);
+    }
+    if (fl__remembered(e, e->newest)) {
+        mark_all(ledger, entity, now);
     }
 }
 
@@ -320,8 +361,9 @@ void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, 
         mark_all(ledger, entity, now);
         return;
     }
-    fl__policy(e->send.policy)->trigger(ledger, entity, now);
-    if (e->send.policy != FL_SEND_BASE || e->send.every > 1) {
+    const FlPolicy *policy = fl__policy(e->send.policy);
+    policy->trigger(ledger, entity, now);
+    if (!policy->frames && (e->send.policy != FL_SEND_BASE || e->send.every > 1)) {
         mark_impatient(ledger, entity, now);
     }
 }
@@ -335,11 +377,16 @@ void fl_ledger_update(FlLedger *ledger, FlTime now)
         int32_t receiver = pair / ledger->def.entity_capacity;
         fl__policy(fl__entity(ledger, entity)->send.policy)->wake(ledger, entity, receiver, now);
     }
+    if (fl__focus_deadline(ledger) <= now) {
+        fl__focus_frame(ledger, now);
+    }
 }
 
 FlTime fl_ledger_deadline(const FlLedger *ledger)
 {
-    return fl__schedule_earliest(&ledger->schedule);
+    FlTime asked = fl__schedule_earliest(&ledger->schedule);
+    FlTime frame = fl__focus_deadline(ledger);
+    return asked < frame ? asked : frame;
 }
 
 // ---------------------------------------------------------------- what is due

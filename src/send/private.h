@@ -8,6 +8,7 @@
 //     receivers  [receiver]                     delay, honesty
 //     pairs      [receiver][entity]             one receiver's view of one entity
 //     shown      [receiver][entity][...]        its last placed pieces, a ring
+//     attention, keys  [receiver][entity]       for policies that decide by the frame
 //     due        [entity / 64][receiver]        one bit each: something is owed
 //     watching   [entity][receiver / 64]        one bit each
 //     schedule   over pairs                     when a policy wants to be asked again
@@ -59,9 +60,11 @@ int32_t fl__schedule_first(const FlSchedule *schedule);
 #define FL__UNDER_WAY 64        ///< An older update than this many is not waited for.
 
 enum {
-    FL__STARTED = 1,   ///< Something arrived: there is a placed path, and an error to count.
-    FL__TRIMMED = 2,   ///< Placed pieces were forgotten.
-    FL__OWES_OLDER = 4 ///< What is due is `owed`, not the newest.
+    FL__STARTED = 1,    ///< Something arrived: there is a placed path, and an error to count.
+    FL__TRIMMED = 2,    ///< Placed pieces were forgotten.
+    FL__OWES_OLDER = 4, ///< What is due is `owed`, not the newest.
+    FL__AGAIN = 8,      ///< Frame policies: the newest is owed, though it was sent.
+    FL__IN_FOCUS = 16   ///< Frame policies: it was at the last frame.
 };
 
 /// One receiver's view of one entity.
@@ -79,7 +82,8 @@ typedef struct FlPair {
     uint32_t pending_ns; ///< What is not in `error` yet: the exported path may still change there.
     float baseline; ///< What a policy counts as already suffered: a newcomer starts as the mean.
     union {
-        float suffered; ///< equal: mean error, in distance
+        float suffered;   ///< equal: mean error, in distance
+        uint16_t lingers; ///< frame policies: frames that it still counts as in focus
         struct {
             uint16_t countdown; ///< deterministic: triggers until its turn
             uint16_t credit;    ///< … and what rounding up gave away, in 1/65536
@@ -117,8 +121,9 @@ typedef struct FlEntity {
     uint32_t oldest;  ///< Of the oldest piece remembered of this entity; newest + 1: none.
     uint32_t trigger; ///< Updates since the life began; 0 is its first.
     int32_t watcher_count;
-    FlTime counted; ///< No pair's error is counted beyond this.
-    double credit;  ///< Of the budget: updates that may still be sent.
+    int32_t update_bytes; ///< Of one update, for policies that count bytes.
+    FlTime counted;       ///< No pair's error is counted beyond this.
+    double credit;        ///< Of the budget: updates that may still be sent.
     FlEqual equal;
 } FlEntity;
 
@@ -161,6 +166,16 @@ typedef struct FlProspect {
     bool comparable; ///< It shows something of this life.
 } FlProspect;
 
+/// What the frame policies keep.
+typedef struct FlFocus {
+    FlFocusDef def;
+    FlTime next; ///< No frame before; INT64_MIN: nothing was exported yet.
+    bool news;   ///< Something was exported, lost or watched since the last frame.
+    double bytes, header_bytes;
+    double mean_bytes;  ///< Of `bytes` over some frames.
+    FlFocusFrame frame; ///< The last.
+} FlFocus;
+
 struct FlLedger {
     FlLedgerDef def;
     size_t bytes; ///< Of the one block that holds it all.
@@ -175,6 +190,9 @@ struct FlLedger {
     FlShown *shown;
     uint64_t *due;
     uint64_t *watching;
+    uint8_t *attention; ///< [receiver][entity], in 1/255
+    uint32_t *keys;     ///< [receiver][entity]: how urgent, at the frame being decided
+    FlFocus focus;
     FlTime *times;
     double *scratch;       ///< Two numbers per receiver, for policies that share out.
     FlProspect *prospects; ///< By receiver, for policies that schedule.
@@ -349,6 +367,28 @@ void fl__mark_older(FlLedger *ledger, int32_t entity, int32_t receiver, uint32_t
 /// The policy is asked again about this pair at `time`; FL_FOREVER: not.
 void fl__ask_at(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time);
 
+// ---------------------------------------------------------------- attention_look.c
+
+/// Where all players are, relative to their middle; present: 1, or 0.
+typedef struct FlAttentionRow {
+    const float *x, *y, *z, *present;
+} FlAttentionRow;
+
+/// One observer, and what counts for it.
+typedef struct FlAttentionView {
+    float eye[3];
+    float forward[3]; ///< Of length 1.
+    float reach_inverse;
+    float metre2_inverse; ///< One over the square of a metre.
+    float blend;          ///< How much of the new angle goes into the average.
+    float proximity, aim; ///< Weights.
+} FlAttentionView;
+
+/// Proximity and aim of `count` players for one observer, weighted, into `value`; `angle` has the
+/// averages, negative where there is none yet.
+void fl__attention_look(int32_t count, const FlAttentionRow *row, const FlAttentionView *view,
+                        float *restrict angle, float *restrict value);
+
 // ---------------------------------------------------------------- policies
 
 /// What a policy is asked. Each may be NULL.
@@ -363,9 +403,17 @@ typedef struct FlPolicy {
     void (*join)(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
     /// The policy compares accumulated errors, so newcomers must not begin at zero.
     bool compares;
+    /// Everything is decided by the frame: nothing is marked in between.
+    bool frames;
 } FlPolicy;
 
 const FlPolicy *fl__policy(FlSendPolicy policy);
+
+/// The newest update is owed to this receiver: at once, or from the next frame on.
+void fl__owe(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+
+/// The update that a receiver will show when all has arrived; NULL if it is of another life.
+const FlMotion *fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair);
 
 /// How often each watcher of an entity should be sent to, in updates per trigger, by receiver.
 /// Valid until the next call; the caller may change it.
@@ -384,5 +432,25 @@ void fl__equal_trigger(FlLedger *ledger, int32_t entity, FlTime now);
 void fl__equal_wake(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
 void fl__equal_sent(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
 void fl__equal_join(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+
+/// There is something new for a frame to decide.
+void fl__focus_trigger(FlLedger *ledger, int32_t entity, FlTime now);
+void fl__focus_sent(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);
+
+/// When the next frame is to be decided; and deciding it.
+FlTime fl__focus_deadline(const FlLedger *ledger);
+void fl__focus_frame(FlLedger *ledger, FlTime now);
+
+// ---------------------------------------------------------------- select.c
+
+/// Marks the pairs with the highest keys (0: not asked for) that `bytes` pay for; returns what they
+/// take. Only entities under one policy.
+double fl__select(FlLedger *ledger, FlSendPolicy policy, double bytes);
+
+/// The next pair of a live entity under this policy after (*entity, *receiver); begin with (0, -1).
+bool fl__pair_next(const FlLedger *ledger, FlSendPolicy policy, int32_t *entity, int32_t *receiver);
+
+/// What an update of an entity takes, its part of headers included.
+double fl__update_cost(const FlLedger *ledger, int32_t entity);
 
 #endif

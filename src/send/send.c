@@ -24,6 +24,8 @@ static const FlPolicy policies[FL_SEND_POLICIES] = {
                        .sent = fl__equal_sent,
                        .join = fl__equal_join,
                        .compares = true},
+    [FL_SEND_FOCUS] = {.trigger = fl__focus_trigger, .sent = fl__focus_sent, .frames = true},
+    [FL_SEND_FOCUS_EQUAL] = {.trigger = fl__focus_trigger, .sent = fl__focus_sent, .frames = true},
 };
 
 static const char *const names[FL_SEND_POLICIES] = {
@@ -54,7 +56,7 @@ static FlSend make(FlSendPolicy policy, double every)
         .every = every,
         .share_cap = 1.0,
         .longest_ns = FL_SEC(1),
-        .patience_ns = FL_SEC(10),
+        .patience_ns = fl__policy(policy)->frames ? FL_SEC(1) : FL_SEC(10),
     };
     return send;
 }
@@ -106,6 +108,16 @@ FlSend fl_send_equal(int32_t knob)
     FlSend send = make(FL_SEND_EQUAL, BUDGET_EVERY);
     send.knob = (uint8_t)knob;
     return send;
+}
+
+FlSend fl_send_focus(void)
+{
+    return make(FL_SEND_FOCUS, 1);
+}
+
+FlSend fl_send_focus_equal(void)
+{
+    return make(FL_SEND_FOCUS_EQUAL, 1);
 }
 
 static bool form_fits(FlSendPolicy policy, FlSendForm form)
@@ -254,9 +266,9 @@ static bool take_every(const char **text, double *every)
 // What follows the policy's word.
 static bool take_settings(const char *text, FlSend *send)
 {
-    if (take_word(&text, "/") &&
-        (send->policy == FL_SEND_SCHEDULE1 || send->policy == FL_SEND_SCHEDULE2 ||
-         !take_every(&text, &send->every))) {
+    bool counts = send->policy != FL_SEND_SCHEDULE1 && send->policy != FL_SEND_SCHEDULE2 &&
+                  !fl__policy(send->policy)->frames;
+    if (take_word(&text, "/") && (!counts || !take_every(&text, &send->every))) {
         return false;
     }
     if (send->policy == FL_SEND_EQUAL) {

@@ -63,8 +63,12 @@ Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int
     entity->owner = owner;
     entity->def = fl_entity_def_default();
     entity->giver = FL__NONE;
+    entity->owner_before = FL__NONE;
+    entity->call_floor = epoch;
     entity->not_before = INT64_MIN;
     fl_show_init_with(&entity->show, &session->def.show);
+    entity->heard = FL_FOREVER;
+    entity->heard_at = FL_FOREVER;
     int32_t slot = fl__entity_slot(session, entity);
     session->by_number[number] = slot;
     session->number_epoch[number] = epoch;
@@ -75,6 +79,8 @@ Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int
         session->reported[(int64_t)slot * session->member_count + i] = -1.0f; // not known
     }
     fl_ledger_entity_begin(session->ledger, slot, &entity->def.send);
+    fl__attention_begin(session, entity);
+    fl__guide_begin(session, entity);
     return entity;
 }
 
@@ -119,6 +125,7 @@ void fl__entity_remove(FlSession *session, Entity *entity)
     FlNotice notice = {.kind = FL_NOTICE_ENTITY_GONE,
                        .entity = fl__entity_id(session, entity),
                        .peer = fl__peer_id(session, entity->owner)};
+    fl__call_ended(session, entity);
     fl_ledger_entity_end(session->ledger, slot);
     session->by_number[entity->number] = FL__NONE;
     entity->generation++;
@@ -180,6 +187,8 @@ FlResult fl_entity_status(const FlSession *session, FlEntityId id, FlEntityStatu
     status->epoch = entity->epoch;
     status->life = entity->ours ? entity->life : entity->show.life;
     status->newest = newest_of(entity);
+    status->heard = entity->heard;
+    status->heard_at = entity->heard_at;
     return FL_OK;
 }
 
@@ -279,6 +288,9 @@ FlResult fl_entity_create(FlSession *session, const FlEntityDef *def, FlEntityId
     FL_ASSERT(def->cookie == ENTITY_COOKIE);
     FlEntityId none = {0};
     *id = none;
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
     if (session->state == FL_SESSION_ENDED) {
         return FL_STALE_ID;
     }
@@ -304,13 +316,36 @@ FlResult fl_entity_create(FlSession *session, const FlEntityDef *def, FlEntityId
 }
 
 // Live and ours, or why not.
-static FlResult ours(const FlSession *session, FlEntityId id, Entity **entity)
+static FlResult ours(FlSession *session, FlEntityId id, Entity **entity)
 {
     *entity = fl__entity_find(session, id);
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
     if (*entity == NULL) {
         return FL_STALE_ID;
     }
     return (*entity)->ours ? FL_OK : FL_BAD_VALUE;
+}
+
+FlResult fl_entity_policy(FlSession *session, FlEntityId id, const FlSend *send, FlTime now)
+{
+    Entity *entity;
+    FlResult result = ours(session, id, &entity);
+    if (result != FL_OK) {
+        return result;
+    }
+    if (!fl_send_valid(send)) {
+        return FL_BAD_VALUE;
+    }
+    if (!fl__is_host(session) && session->topology == FL_TOPOLOGY_STAR) {
+        return FL_NOT_FOUND;
+    }
+    entity->def.send = *send;
+    fl_ledger_policy(session->ledger, fl__entity_slot(session, entity), send,
+                     fl_session_time(session, now));
+    session->exported = true; // something is due
+    return FL_OK;
 }
 
 FlResult fl_entity_destroy(FlSession *session, FlEntityId id, FlTime now)
@@ -338,6 +373,10 @@ void fl__entity_export(FlSession *session, Entity *entity, const FlMotion *motio
 {
     entity->packed_time = motion->time;
     entity->packed_life = life;
+    if (entity->packed_bytes > 0) {
+        fl_ledger_update_bytes(session->ledger, fl__entity_slot(session, entity),
+                               entity->packed_bytes + (entity->epoch != 0 ? 1 : 0));
+    }
     fl_ledger_export(session->ledger, fl__entity_slot(session, entity), motion, life, time);
     session->exported = true;
 }
@@ -475,9 +514,12 @@ void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t ep
 {
     int32_t from = entity->owner;
     entity->owner = to;
+    entity->owner_before = from != to ? from : entity->owner_before;
     entity->epoch = epoch;
+    entity->orphan = false;
     entity->giving = false;
-    entity->giver = fl__is_host(session) && to != session->self ? from : FL__NONE;
+    entity->handing = fl__is_host(session) && to != session->self;
+    entity->giver = entity->handing ? from : FL__NONE;
     session->number_epoch[entity->number] = epoch;
     if (to == session->self) {
         fl__entity_adopt(session, entity);
@@ -491,6 +533,7 @@ void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t ep
         fl__notice(session, &notice);
     }
     fl__entity_watch(session, entity, time);
+    fl__call_moved(session, entity);
 }
 
 void fl__entity_disown(FlSession *session, Entity *entity, FlTime time)
@@ -509,6 +552,22 @@ void fl__entity_disown(FlSession *session, Entity *entity, FlTime time)
     (void)fl_show_arrive(&entity->show, &last, last.motion.time, time);
 }
 
+// What goes along with it, then that it goes.
+static FlResult tell_give(FlSession *session, const Entity *entity, int32_t member)
+{
+    FlWriter writer;
+    fl_writer_init(&writer, session->message, MESSAGE_ROOM);
+    fl__estate_write(session, entity, (uint16_t)(entity->epoch + 1), &writer);
+    FlResult result = fl__tell_host(session, &writer);
+    if (result != FL_OK) {
+        return result;
+    }
+    FlGiveMessage message = {(uint16_t)entity->number, entity->epoch, (uint16_t)member};
+    fl_writer_init(&writer, session->message, MESSAGE_ROOM);
+    fl_give_message_write(&writer, &message);
+    return fl__tell_host(session, &writer);
+}
+
 FlResult fl_entity_give(FlSession *session, FlEntityId id, FlPeerId to, FlTime now)
 {
     Entity *entity;
@@ -523,20 +582,21 @@ FlResult fl_entity_give(FlSession *session, FlEntityId id, FlPeerId to, FlTime n
     if (member == session->self) {
         return FL_BAD_VALUE;
     }
+    if (fl_calls_open(session->calls, (uint16_t)entity->number)) {
+        return FL_WOULD_BLOCK; // a call was taken and not answered: who would?
+    }
     FlTime time = fl_session_time(session, now);
     if (fl__is_host(session)) {
         fl__entity_pass(session, entity, member, (uint16_t)(entity->epoch + 1), time);
         fl__news_entity(session, entity->number, FL__NONE);
+        fl__call_follow(session, entity);
         return FL_OK;
     }
-    FlGiveMessage message = {(uint16_t)entity->number, entity->epoch, (uint16_t)member};
-    FlWriter writer;
-    fl_writer_init(&writer, session->message, MESSAGE_ROOM);
-    fl_give_message_write(&writer, &message);
-    result = fl__tell_host(session, &writer);
+    result = tell_give(session, entity, member);
     if (result == FL_OK) {
         fl__entity_disown(session, entity, time);
         entity->giving = true;
+        fl__call_follow(session, entity);
     }
     return result;
 }

@@ -32,11 +32,16 @@ static void ring_take(EventRing *ring, uint8_t *bytes, int32_t count)
 
 bool fl__event_room(const FlSession *session)
 {
-    return session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
+    return fl__actions_room(session) &&
+           session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
 }
 
 static void keep(FlSession *session, const FlEventHead *head, const uint8_t *bytes, int32_t count)
 {
+    if (head->type >= FL_EVENT_TYPES) {
+        fl__agreed_heard(session, head, bytes, count);
+        return;
+    }
     uint8_t front[RING_HEAD] = {
         (uint8_t)count,      (uint8_t)(count >> 8),
         (uint8_t)head->from, (uint8_t)(head->from >> 8),
@@ -81,8 +86,8 @@ static bool is_for(const FlEventHead *head, int32_t member)
     return false;
 }
 
-static FlResult send_over(FlSession *session, int32_t line, const FlEventHead *head,
-                          const uint8_t *bytes, int32_t count)
+FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
+                        const uint8_t *bytes, int32_t count)
 {
     if (!fl__news_flush(session, line)) { // who it is from is told before
         return FL_WOULD_BLOCK;
@@ -121,7 +126,7 @@ static bool pass_on(FlSession *session, Held *held)
         if (!member->present || member->line == FL__NONE || !is_for(&head, held->to)) {
             continue;
         }
-        FlResult result = send_over(session, member->line, &to_one, bytes, count);
+        FlResult result = fl__event_over(session, member->line, &to_one, bytes, count);
         session->lines[member->line].full = result == FL_WOULD_BLOCK;
         if (result == FL_WOULD_BLOCK) {
             fl__line_wake(session, member->line); // which sees for how long
@@ -177,7 +182,6 @@ void fl__event_resume(FlSession *session, FlTime now)
 
 bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now)
 {
-    (void)now;
     Line *line = &session->lines[index];
     FlReader r;
     fl_reader_init(&r, session->message, count);
@@ -192,8 +196,14 @@ bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime no
     if (!theirs || bytes > FL_EVENT_BYTES) {
         return false;
     }
+    bool action = head.type == FL__OWN_LAGS || head.type == FL__OWN_ACTION;
     if (is_for(&head, session->self)) {
-        keep(session, &head, fl_reader_bytes(&r, bytes), bytes);
+        const uint8_t *start = fl_reader_bytes(&r, bytes);
+        if (!action) {
+            keep(session, &head, start, bytes);
+        } else if (!fl__actions_heard(session, &head, start, bytes, now)) {
+            return false;
+        }
     }
     if (host) {
         begin_held(session, &line->held, session->message, count);
@@ -206,7 +216,7 @@ bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime no
 static FlResult send_direct(FlSession *session, int32_t line, const FlEventHead *head,
                             const FlEvent *event)
 {
-    FlResult result = send_over(session, line, head, event->bytes, event->count);
+    FlResult result = fl__event_over(session, line, head, event->bytes, event->count);
     session->count[FL_SESSION_EVENTS_SENT] += result == FL_OK ? 1 : 0;
     return result;
 }
@@ -226,12 +236,16 @@ static FlResult send_as_host(FlSession *session, const FlEventHead *head, const 
     return FL_OK;
 }
 
-static FlResult check(const FlSession *session, int32_t to_count, const FlEvent *event)
+static FlResult check(FlSession *session, int32_t to_count, const FlEvent *event)
 {
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
     bool ordered = event->delivery == FL_DELIVERY_ORDERED;
     int32_t longest = ordered ? FL_EVENT_BYTES : FL_EVENT_SHORT_BYTES;
     int32_t most = ordered ? FL_EVENT_TO_AT_MOST : SHORT_LIST;
-    if (event->count < 0 || event->count > longest || to_count > most || to_count < 0) {
+    if (event->count < 0 || event->count > longest || to_count > most || to_count < 0 ||
+        event->type >= FL_EVENT_TYPES) {
         return FL_BAD_VALUE;
     }
     if (session->state == FL_SESSION_ENDED) {
@@ -288,4 +302,19 @@ FlResult fl_event_send(FlSession *session, FlPeerId to, const FlEvent *event)
                         .delivery = (uint8_t)event->delivery,
                         .to_count = FL_EVENT_TO_ALL};
     return send_event(session, &head, event);
+}
+
+FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void *bytes,
+                       int32_t count)
+{
+    FlEvent event = {.type = type,
+                     .delivery = FL_DELIVERY_ORDERED,
+                     .bytes = (const uint8_t *)bytes,
+                     .count = count};
+    FlEventHead head = {.from = (uint16_t)session->self,
+                        .type = type,
+                        .delivery = (uint8_t)event.delivery,
+                        .to_count = to == FL__NONE ? FL_EVENT_TO_ALL : 1};
+    head.to[0] = (uint16_t)(to == FL__NONE ? 0 : to);
+    return send_event(session, &head, &event);
 }

@@ -28,6 +28,11 @@ static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
     return &session->input_bytes[at * session->def.input_bytes];
 }
 
+const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick)
+{
+    return bytes_of(session, member, tick);
+}
+
 static InputWay *way_of(const FlSession *session, int32_t line, int32_t member)
 {
     return &session->input_way[line * session->member_count + member];
@@ -251,6 +256,9 @@ bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
 
 FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes)
 {
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
     if (session->def.input_bytes == 0 || tick < 0) {
         return FL_BAD_VALUE;
     }

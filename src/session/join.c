@@ -76,7 +76,8 @@ bool fl__admit(FlSession *session, int32_t index, FlAddress address, uint64_t cl
 {
     int32_t number = FL__NONE; // the first that nobody has
     for (int32_t i = 0; i < session->seat_count && number == FL__NONE; i++) {
-        number = session->members[i].present ? FL__NONE : i;
+        bool taken = session->members[i].present || fl__orphans_of(session, i);
+        number = taken ? FL__NONE : i;
     }
     if (number == FL__NONE || !fl__line_open(session, index, number, address, now)) {
         return false;

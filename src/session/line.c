@@ -79,12 +79,13 @@ size_t fl__line_bytes(const FlSessionDef *def)
 
 // The client keeps a line alive, and the host answers. Between introduced peers the one with the
 // smaller number does, rarely; where there is a seal, the seal does.
-static FlLinkDef link_def(const FlSession *session, const Line *line)
+static FlLinkDef link_def(FlSession *session, const Line *line)
 {
     FlLinkDef def = session->def.link;
     def.conversation = line->conversation;
     def.numbered_below = session->sealed != NULL;
     def.alloc = session->def.alloc;
+    def.common = fl__upload_budget(session);
     bool host = fl__is_host(session);
     if (line->direct) {
         bool keeper = line->pair == NULL && session->self < line->member;
@@ -135,6 +136,7 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     line->heard = !line->direct;
     line->gather_until = FL_FOREVER;
     line->blocked_since = FL_FOREVER;
+    line->state_again = FL_FOREVER;
     line->report_next = fl_time_add(now, FL_SEC(1));
     line->doubt_next = now;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
@@ -143,6 +145,8 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     clear_words(session->entity_news, index, session->number_words);
     clear_words(session->member_news, index, session->member_words);
     fl__input_line_open(session, index);
+    fl__attention_line_open(session, index);
+    fl__near_line_open(session, index);
     address_put(session, index);
     fl__line_wake(session, index);
     return true;
@@ -237,6 +241,13 @@ static bool queue_messages(FlSession *session, int32_t index, FlTime now)
     return true;
 }
 
+// What the upload leaves of a packet's room, with so many bytes in it already.
+static int32_t upload_room(FlSession *session, int32_t room, int32_t used, FlTime now)
+{
+    double left = fl__upload_left(session, now) - used;
+    return left >= room ? room : left > 0.0 ? (int32_t)left : 0;
+}
+
 static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, FlOutgoing *out)
 {
     Line *line = &session->lines[index];
@@ -249,16 +260,22 @@ static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, F
         return false;
     }
     uint64_t tag = fl__manifest_begin(&line->manifest);
-    fl__payload_write(session, index, &writer, room, now);
+    int32_t before = fl_writer_size(&writer);
+    fl__payload_write(session, index, &writer, upload_room(session, room, before, now), now);
+    int32_t payload = fl_writer_size(&writer) - before;
     uint64_t sequence;
     int32_t bytes = fl_link_finish(line->link, now, &writer, tag, &sequence);
-    if (session->sealed != NULL) {
-        return fl__sealed_seal(session, line, now, sequence, bytes, out);
-    }
+    bool goes = true;
     out->bytes = packet;
     out->count = bytes;
     out->to = line->address;
-    return true;
+    if (session->sealed != NULL) {
+        goes = fl__sealed_seal(session, line, now, sequence, bytes, out);
+    }
+    int32_t all = goes ? out->count : bytes;
+    fl__upload_sent(session, now, all, bytes + session->def.link.overhead_bytes);
+    fl__upload_learn(session, all, payload);
+    return goes;
 }
 
 bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
@@ -278,6 +295,9 @@ bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *ou
     }
     if (fl__mapping_wanted(line)) {
         fl__mapping_begin(session, line, now);
+    }
+    if (fl__upload_left(session, now) < 0.0) {
+        return false;
     }
     int32_t room = payload_room(session, index, now);
     if (room > 0 || fl_link_wants_to_send(line->link, now)) {
@@ -299,6 +319,9 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
     if (line->unproven) {
         return fl_time_add(now, QUEUE_LOOK_EVERY); // it may be gone by then
     }
+    if (fl__upload_left(session, now) < 0.0) {
+        return fl_time_add(now, BUDGET_LOOK_EVERY);
+    }
     FlTime deadline = fl_link_deadline(line->link, now);
     if (fl__payload_needs(session, index, now) > 0) {
         FlTime due =
@@ -306,6 +329,7 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
         deadline = due < deadline ? due : deadline;
     }
     deadline = line->gather_until < deadline ? line->gather_until : deadline;
+    deadline = line->state_again < deadline ? line->state_again : deadline;
     // Words that are due already wait for the budget, if they are still here.
     if (fl__line_owes_words(line) && line->welcome_next > now && line->welcome_next < deadline) {
         deadline = line->welcome_next;

@@ -113,6 +113,14 @@ static void settle(FlSession *session, int32_t index, const Item *item, const Fa
     case ITEM_INPUT:
         fl__input_fate(session, index, item->index, item->value, fate->delivered);
         break;
+    case ITEM_ATTENTION:
+        fl__attention_fate(session, index, item->index, item->value, fate->delivered);
+        break;
+    case ITEM_NEAR:
+        if (!fate->delivered) {
+            fl__near_lost(session, index, item->index, item->value);
+        }
+        break;
     case ITEM_WELCOME:
         line->welcome_owed = line->welcome_owed && !fate->delivered;
         break;
@@ -168,6 +176,21 @@ static void tell_doubt(FlSession *session, int32_t index, FlTime now)
     fl_ledger_clock_error(session->ledger, index, 2 * bound + DOUBT_AT_LEAST);
 }
 
+// States that have not arrived for long are due again, whatever became of them.
+static void hurry_states(FlSession *session, int32_t index)
+{
+    const Manifest *m = &session->lines[index].manifest;
+    for (uint64_t tag = m->packet_first; tag < m->packet_next; tag++) {
+        const Packet *packet = packet_of(m, tag);
+        for (uint32_t i = 0; packet->waits && i < packet->count; i++) {
+            const Item *item = &m->items[(packet->first + i) & (uint32_t)(m->item_capacity - 1)];
+            if (item->kind == ITEM_STATE) {
+                settle_state(session, index, item, false);
+            }
+        }
+    }
+}
+
 void fl__manifest_settle(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
@@ -196,5 +219,9 @@ void fl__manifest_settle(FlSession *session, int32_t index, FlTime now)
         while (m->packet_first < m->packet_next && !packet_of(m, m->packet_first)->waits) {
             forget_oldest(m);
         }
+    }
+    if (now >= line->state_again) {
+        line->state_again = FL_FOREVER;
+        hurry_states(session, index);
     }
 }

@@ -99,6 +99,9 @@ FlResult fl_peer_remove(FlSession *session, FlPeerId peer, FlTime now)
     if (number == FL__NONE) {
         return FL_STALE_ID;
     }
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
     if (!fl__is_host(session) || number == session->self) {
         return FL_BAD_VALUE;
     }
@@ -140,38 +143,11 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     }
 }
 
-static void remove_entities(FlSession *session, int32_t owner)
-{
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        Entity *entity = &session->entities[i];
-        if (fl__entity_live(entity) && entity->owner == owner) {
-            fl__entity_remove(session, entity);
-        }
-    }
-}
-
 void fl__member_remove_orphans(FlSession *session)
 {
     for (int32_t i = 0; i < session->member_count; i++) {
         if (!session->members[i].present) {
-            remove_entities(session, i);
-        }
-    }
-}
-
-// What was given to somebody who left before it had it goes back.
-static void give_back(FlSession *session, int32_t owner, FlTime time)
-{
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        Entity *entity = &session->entities[i];
-        if (!fl__entity_live(entity)) {
-            continue;
-        }
-        entity->giver = entity->giver == owner ? FL__NONE : entity->giver;
-        if (entity->owner == owner && entity->giver != FL__NONE) {
-            fl__entity_pass(session, entity, entity->giver, (uint16_t)(entity->epoch + 1), time);
-            entity->giver = FL__NONE;
-            fl__news_entity(session, entity->number, FL__NONE);
+            fl__orphans_make(session, i);
         }
     }
 }
@@ -182,16 +158,11 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
     if (!member->present) {
         return;
     }
+    fl__agreed_left(session, number);
     FlNotice notice = {
         .kind = FL_NOTICE_PEER_LEFT, .peer = fl__peer_id(session, number), .left = left};
     fl__notice(session, &notice);
-    // What belonged to it is the host's to say; of the host itself nobody else does.
-    if (fl__is_host(session)) {
-        give_back(session, number, fl_session_time(session, now));
-    }
-    if (fl__is_host(session) || number == session->host) {
-        remove_entities(session, number);
-    }
+    fl__orphans_make(session, number);
     member->present = false;
     member->left = left;
     if (session->direct != NULL) {
@@ -206,5 +177,9 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
     }
     if (fl__is_host(session)) {
         fl__news_member(session, number);
+        // What it told others last may have come after they claimed: they do so again.
+        if (fl__orphans_of(session, number) || session->claiming) {
+            fl__orphans_ask(session, false, now);
+        }
     }
 }

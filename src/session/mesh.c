@@ -195,6 +195,10 @@ static void promote(FlSession *session, int32_t index, FlTime now)
     Line *line = &session->lines[index];
     line->direct = false;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
+    // From now on nobody else says who is gone.
+    FlTime keep_alive = fl__is_host(session) ? FL_FOREVER : session->def.link.keep_alive_ns;
+    fl_link_patience(line->link, now, keep_alive, session->def.link.timeout_ns);
+    fl__line_wake(session, index);
     for (int32_t i = 0; i < session->member_count; i++) {
         fl__input_resume(session, index, i);
     }
@@ -205,6 +209,9 @@ static void promote(FlSession *session, int32_t index, FlTime now)
 static void lead(FlSession *session, FlTime now)
 {
     session->host = session->self;
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        session->entities[i].confirmed = session->entities[i].ours;
+    }
     fl_session_clock_lead(&session->clock, session->told_at, 0);
     memset(session->direct, 0,
            (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
@@ -221,6 +228,7 @@ static void lead(FlSession *session, FlTime now)
             fl__member_leave(session, i, FL_LEFT_TIMED_OUT, now); // out of our reach
         }
     }
+    fl__orphans_ask(session, true, now);
 }
 
 // Session time goes on as it is, now by the clock of another link.
@@ -231,6 +239,7 @@ static void follow(FlSession *session, int32_t index, FlTime now)
     FlTime local = fl_link_clock(line->link, now);
     session->epoch = now - local;
     session->told_at = local;
+    session->claim_turn = FL__NONE; // of the old host's asking
     fl_session_clock_init(&session->clock);
     fl_session_clock_lead(&session->clock, local, time);
     fl_session_clock_adopt(&session->clock, fl_link_peer_clock(line->link), local);

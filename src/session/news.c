@@ -15,6 +15,7 @@
 //   bits  field     unit   valid
 //   8     kind      -      the game's own
 //   8     listed    -      0 or 1
+//   8     stays     -      0 or 1
 //   8     model     -      as in UPDATE; 5: automatic
 //   64    distance  -      threshold, a double above 0
 //   64    angle     rad    likewise
@@ -62,12 +63,15 @@ void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member)
     }
 }
 
-// Ends that a newcomer must know of: those of the numbers that are its to give.
-static void news_of_share(FlSession *session, int32_t line)
+// Ends that a newcomer must know of: those of the numbers that are its to give; and of all, if it
+// may host one day and let in others.
+static void news_of_ends(FlSession *session, int32_t line)
 {
-    uint32_t first = session->share * (uint32_t)session->lines[line].member;
-    for (uint32_t n = first; n < first + session->share; n++) {
-        if (session->number_known[n]) {
+    bool star = session->topology == FL_TOPOLOGY_STAR;
+    uint32_t first = star ? session->share * (uint32_t)session->lines[line].member : 0;
+    uint32_t end = star ? first + session->share : (uint32_t)session->world.def.entity_capacity;
+    for (uint32_t n = first; n < end; n++) {
+        if (session->number_known[n] && (star || session->by_number[n] == FL__NONE)) {
             fl__bit_set(entity_bits(session, line), (int32_t)n);
         }
     }
@@ -83,13 +87,16 @@ void fl__news_all(FlSession *session, int32_t line)
     }
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
         const Entity *entity = &session->entities[i];
-        bool tell = fl__entity_live(entity) && (entity->ours || (host && entity->announced));
+        // What is somebody's it knows itself; if not, it is nobody's, and for us to find out.
+        bool others = host && entity->announced && !entity->orphan &&
+                      entity->owner != session->lines[line].member;
+        bool tell = fl__entity_live(entity) && (entity->ours || others);
         if (tell) {
             fl__bit_set(entity_bits(session, line), (int32_t)entity->number);
         }
     }
     if (host) {
-        news_of_share(session, line);
+        news_of_ends(session, line);
     }
 }
 
@@ -147,6 +154,7 @@ static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT
     fl_writer_init(&w, bytes, FL_GROUP_TRAIT_BYTES);
     fl_writer_put(&w, def->kind, 8);
     fl_writer_put(&w, def->listed ? 1 : 0, 8);
+    fl_writer_put(&w, def->stays ? 1 : 0, 8);
     fl_writer_put(&w, (uint64_t)def->model, 8);
     put_double(&w, def->trigger.distance);
     put_double(&w, def->trigger.angle);
@@ -163,11 +171,29 @@ static bool may_know(const FlSession *session, const Entity *entity, int32_t mem
            fl__bit(&session->scope[slot * session->member_words], member);
 }
 
+// To the new owner of an entity: what goes along with it, before the word that it is so.
+static bool tell_estate(FlSession *session, int32_t line, Entity *entity)
+{
+    uint8_t bytes[FL_CALLS_MESSAGE_BYTES + 1];
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, sizeof bytes);
+    fl__estate_write(session, entity, entity->epoch, &writer);
+    entity->handing = !tell(session, line, &writer);
+    return !entity->handing;
+}
+
 static bool tell_entity(FlSession *session, int32_t line, uint32_t number)
 {
     int32_t slot = session->by_number[number];
-    const Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
+    Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
     bool host = fl__is_host(session);
+    if (host && entity != NULL && entity->orphan) {
+        return true; // told when it has an owner
+    }
+    bool hands = entity != NULL && entity->handing && entity->owner == session->lines[line].member;
+    if (hands && !tell_estate(session, line, entity)) {
+        return false;
+    }
     uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
@@ -273,19 +299,21 @@ static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
     *def = fl_entity_def_default();
     def->kind = (uint8_t)fl_reader_take(&r, 8);
     uint64_t listed = fl_reader_take(&r, 8);
+    uint64_t stays = fl_reader_take(&r, 8);
     uint64_t model = fl_reader_take(&r, 8);
     def->trigger.distance = take_double(&r);
     def->trigger.angle = take_double(&r);
     def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
     char policy[FL_SEND_TEXT_BYTES] = {0};
     int32_t left = fl_reader_left(&r);
-    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || model > FL_MODEL_AUTO ||
-        model == FL_MODEL_CUBIC || !(def->trigger.distance > 0.0) || !(def->trigger.angle > 0.0) ||
-        def->trigger.silence_ns <= 0) {
+    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || stays > 1 ||
+        model > FL_MODEL_AUTO || model == FL_MODEL_CUBIC || !(def->trigger.distance > 0.0) ||
+        !(def->trigger.angle > 0.0) || def->trigger.silence_ns <= 0) {
         return false;
     }
     memcpy(policy, fl_reader_bytes(&r, left), (size_t)left);
     def->listed = listed == 1;
+    def->stays = stays == 1;
     def->model = (FlModel)model;
     return fl_send_parse(policy, &def->send) == FL_OK;
 }
@@ -300,10 +328,14 @@ static bool entity_is_theirs(const Hearing *h, const FlEntityMessage *m, const E
     if (!fl__is_host(h->session) || m->owner != h->from) {
         return false;
     }
-    bool same = entity != NULL && entity->owner == h->from && entity->epoch == m->epoch;
-    bool made = m->number / h->session->share == (uint32_t)h->from && m->born == m->epoch &&
-                (entity == NULL || entity->owner == h->from);
-    return same || made;
+    bool open = entity == NULL || (entity->owner == h->from && !entity->orphan);
+    bool same = entity != NULL && open && entity->epoch == m->epoch;
+    bool made = m->number / h->session->share == (uint32_t)h->from && m->born == m->epoch && open;
+    // It was given to them by the host before us, who told them but not us.
+    bool got = entity != NULL && h->session->claiming && h->session->claim_all &&
+               !entity->confirmed && entity->born == m->born &&
+               fl_epoch_newer(m->epoch, entity->epoch);
+    return same || made || got;
 }
 
 static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *entity,
@@ -325,6 +357,7 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
                            .peer = fl__peer_id(session, m->owner)};
         fl__notice(session, &notice);
     }
+    entity->orphan = entity->orphan && entity->epoch == m->epoch && entity->owner == m->owner;
     entity->epoch = m->epoch;
     if (entity->owner != m->owner || m->owner == session->self) {
         bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
@@ -335,7 +368,10 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
         }
     }
     fl__entity_define(session, entity, def, h->time);
+    fl__state_early(session, entity);
     if (fl__is_host(session)) {
+        entity->confirmed = true;
+        entity->handing = false; // it says itself that it has it
         fl__news_entity(session, m->number, h->line);
     }
 }
@@ -415,6 +451,7 @@ static bool hear_give(const Hearing *h, FlReader *r)
     bool there = m.to < session->member_count && session->members[m.to].present;
     int32_t to = there ? m.to : h->from;
     fl__entity_pass(session, entity, to, (uint16_t)(m.epoch + 1), h->time);
+    entity->confirmed = true;
     fl__news_entity(session, m.number, FL__NONE);
     return true;
 }
@@ -475,6 +512,18 @@ static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
         return hear_meet(h, r);
     case FL_GROUP_REACH:
         return hear_reach(h, r);
+    case FL_GROUP_CALL:
+        return fl__call_heard(h->session, h->line, r, h->now);
+    case FL_GROUP_ANSWER:
+        return fl__answer_heard(h->session, h->line, r, h->now);
+    case FL_GROUP_ESTATE:
+        return fl__estate_heard(h->session, h->line, r, h->now);
+    case FL_GROUP_ASK:
+        return fl__ask_heard(h->session, h->line, r, h->now);
+    case FL_GROUP_CLAIM:
+        return fl__claim_heard(h->session, h->line, r);
+    case FL_GROUP_CLAIMED:
+        return fl__claimed_heard(h->session, h->line, r);
     default:
         return false;
     }
@@ -486,6 +535,9 @@ static bool next_message(FlSession *session, int32_t index, int32_t *count)
     Line *line = &session->lines[index];
     if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
         return false;
+    }
+    if (line->direct && line->early_welcome.members != 0) {
+        return false; // it speaks as the host: understood when we know that it is
     }
     return fl_link_take(line->link, session->message, MESSAGE_ROOM, count) == FL_OK;
 }

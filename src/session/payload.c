@@ -46,7 +46,8 @@
 //   40    from     0.25 ms   my link clock: from here on
 //   64    offset   ns     session time is the link clock plus this, two's complement
 
-// INPUTS (kind 4) is input.c's, REPORT (kind 7) view.c's.
+// INPUTS (kind 4) is input.c's, REPORT (kind 7) view.c's, ATTENTION (kind 8) attention.c's, GUIDED
+// and NEAR (kinds 9 and 10) guide.c's.
 #include "private.h"
 
 enum {
@@ -57,6 +58,9 @@ enum {
     KIND_WELCOME = 5,
     KIND_MAPPING = 6,
     KIND_REPORT = 7,
+    KIND_ATTENTION = 8,
+    KIND_GUIDED = 9,
+    KIND_NEAR = 10,
 };
 
 #define MOTION_HEAD 2
@@ -232,6 +236,15 @@ static void read_section(Reading *in)
     case KIND_REPORT:
         sound = fl__report_read(in->session, in->line, in->r, in->take);
         break;
+    case KIND_ATTENTION:
+        sound = fl__attention_read(in->session, in->line, in->r, in->take);
+        break;
+    case KIND_GUIDED:
+        sound = fl__guided_read(in->session, in->line, in->r, moment_of(in), in->take);
+        break;
+    case KIND_NEAR:
+        sound = fl__near_read(in->session, in->line, in->r, in->take);
+        break;
     default:
         sound = false;
         break;
@@ -313,7 +326,9 @@ static int32_t motion_needs(const FlSession *session, int32_t index, FlTime now)
     const Entity *entity = &session->entities[due.entity];
     const FlPiece *piece = fl_ledger_exported(session->ledger, due.entity, due.serial);
     bool packed = piece == NULL || is_packed(session, due, piece, fl_session_time(session, now));
-    return MOTION_HEAD + 1 + (packed ? entity->packed_bytes : FL_UPDATE_BYTES_MAX);
+    int32_t update = MOTION_HEAD + 1 + (packed ? entity->packed_bytes : FL_UPDATE_BYTES_MAX);
+    int32_t guidance = entity->guided ? fl__guide_bytes(session, due.entity) : 0;
+    return guidance > update ? guidance : update;
 }
 
 // What waits without haste: it may wait a little longer for company.
@@ -420,6 +435,11 @@ static void write_state(Writing *out, int32_t slot)
     fl_writer_bytes(out->w, entity->state, entity->state_bytes);
     out->left -= STATE_HEAD + entity->state_bytes;
     carry(out, ITEM_STATE, slot, entity->state_version);
+    if (out->line->state_again == FL_FOREVER) {
+        FlTime acks = 2 * out->session->def.link.ack_delay_ns; // reports of arrivals may rest
+        out->line->state_again =
+            fl_time_add(out->now, acks > FL__STATE_AGAIN ? acks : FL__STATE_AGAIN);
+    }
     out->session->count[FL_SESSION_STATES_SENT]++;
 }
 
@@ -471,9 +491,29 @@ static int32_t due_bytes(const Writing *out, FlDue due, const uint8_t **bytes, u
     return fl__entity_pack(session, entity, &motion, piece->life, made);
 }
 
+// Guidance in an update's place: a section of its own, so the next update begins another.
+static bool write_guided(Writing *out, Section *section, FlDue due)
+{
+    FlSession *session = out->session;
+    if (fl__guide_bytes(session, due.entity) > out->left) {
+        return false;
+    }
+    fl__guide_learn(session, out->index, due.entity, out->time);
+    fl_ledger_sent(session->ledger, out->index, due, out->time);
+    out->left -= fl__guide_write(session, due.entity, out->w, false);
+    section->count = 0;
+    session->upload.update_count++;
+    carry(out, ITEM_MOTION, due.entity, due.serial);
+    return true;
+}
+
 static bool write_update(Writing *out, Section *section, FlDue due)
 {
     FlSession *session = out->session;
+    GuideWay way = fl__guide_way(session, out->index, due.entity, out->time);
+    if (way == GUIDE_INSTEAD) {
+        return write_guided(out, section, due);
+    }
     const Entity *entity = &session->entities[due.entity];
     uint8_t made[FL_UPDATE_BYTES_MAX];
     const uint8_t *bytes = made;
@@ -485,6 +525,7 @@ static bool write_update(Writing *out, Section *section, FlDue due)
     if (takes > out->left) {
         return false;
     }
+    fl__guide_learn(session, out->index, due.entity, out->time);
     fl_ledger_sent(session->ledger, out->index, due, out->time);
     if (count == 0) {
         return true; // forgotten meanwhile
@@ -501,8 +542,13 @@ static bool write_update(Writing *out, Section *section, FlDue due)
     fl_writer_bytes(out->w, bytes, count);
     out->w->bytes[section->head_at + 1] = (uint8_t)++section->count;
     out->left -= takes;
+    session->upload.update_count++;
     carry(out, ITEM_MOTION, due.entity, due.serial);
     session->count[entity->ours ? FL_SESSION_UPDATES_SENT : FL_SESSION_UPDATES_RELAYED]++;
+    if (way == GUIDE_BESIDE && fl__guide_bytes(session, due.entity) <= out->left) {
+        out->left -= fl__guide_write(session, due.entity, out->w, true);
+        section->count = 0;
+    }
     return true;
 }
 
@@ -534,7 +580,9 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
                        FlTime now)
 {
     int32_t fits = (writer->capacity_bits - writer->bit_count) / 8;
-    int32_t left = room + fl__payload_rides(&session->lines[index]);
+    int32_t rides = fl__payload_rides(&session->lines[index]);
+    int32_t left =
+        room + rides + fl__attention_bytes(session, index) + fl__near_bytes(session, index);
     Writing out = {session,
                    index,
                    &session->lines[index],
@@ -544,11 +592,15 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
                    fl_session_time(session, now)};
     if (room == 0) { // reports go in every packet, and with them by what clock to read them
         write_mapping(&out);
+        out.left -= fl__attention_write(session, index, writer, out.left);
+        (void)fl__near_write(session, index, writer, out.left);
         return;
     }
     out.line->gather_until = FL_FOREVER;
     write_welcome(&out);
     write_mapping(&out);
+    out.left -= fl__attention_write(session, index, writer, out.left);
+    out.left -= fl__near_write(session, index, writer, out.left);
     out.left -= fl__input_write(session, index, writer, out.left);
     write_motion(&out);
     write_states(&out);

@@ -13,8 +13,15 @@
 //   remote.c    others' entities: updates and states in, poses out, relaying
 //   news.c      announcements of members and entities
 //   event.c     events: sending, passing on, taking
+//   action.c    actions: played in one order and at one time everywhere
 //   input.c     inputs
 //   view.c      what others see
+//   attention.c how much everybody looks at what
+//   guide.c     guided replicas: guidance out and in
+//   upload.c    how much may go out in all
+//   call.c      calls: asking, deciding, answering, passing on
+//   orphan.c    entities whose owner is gone: who has what of them, and who gets them
+//   agreed.c    a timeline's inputs, and comparing it; agreed_players.c: who plays
 //
 // A *member* is anybody in the session, by number; a *line* is a direct connection to one of them.
 // A client of a star has one line and many fellow members; a host has a line to each.
@@ -33,7 +40,9 @@ typedef struct Member {
     FlLeft left;          // how, when not present
     uint32_t incarnation; // counts those who had the number, from 1
     uint64_t client_id;
-    int32_t line; // or FL__NONE
+    int32_t line;     // or FL__NONE
+    bool claims_due;  // host: it has not said yet what it knows of orphans,
+    bool claims_late; // and for too long
 } Member;
 
 /// From `from` (the receiver's link clock) on, session time there is the link clock plus `offset`.
@@ -54,12 +63,20 @@ typedef struct Mappings {
 } Mappings;
 
 /// What became of what: one thing that a packet carried.
-typedef enum ItemKind { ITEM_MOTION, ITEM_STATE, ITEM_INPUT, ITEM_WELCOME, ITEM_MAPPING } ItemKind;
+typedef enum ItemKind {
+    ITEM_MOTION,
+    ITEM_STATE,
+    ITEM_INPUT,
+    ITEM_WELCOME,
+    ITEM_MAPPING,
+    ITEM_ATTENTION,
+    ITEM_NEAR,
+} ItemKind;
 
 typedef struct Item {
     uint8_t kind;
     uint16_t index; // entity slot, or member
-    uint32_t value; // serial, version, or low bits of a tick
+    uint32_t value; // serial, version, low bits of a tick, attention, or near
 } Item;
 
 /// A packet under way.
@@ -117,10 +134,11 @@ typedef struct Line {
     Mappings heard_map; // how the other end places them
     int32_t turn;       // the entity slot at which the next packet goes on
     int32_t state_turn;
-    FlTime gather_until;  // updates are waiting for others until then; FL_FOREVER: none is waiting
-    FlTime report_next;   // host: when the owner's figures go out again,
-    int32_t report_turn;  // and the entity slot to go on with
-    FlTime doubt_next;    // when the ledger is told again how far the other end's clock is known
+    FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
+    FlTime gather_until; // updates are waiting for others until then; FL_FOREVER: none is waiting
+    FlTime report_next;  // host: when the owner's figures go out again,
+    int32_t report_turn; // and the entity slot to go on with
+    FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
     FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
     bool full;            // an event for it waits for room in that queue
     Held held;            // an event from here that waits to be passed on
@@ -134,6 +152,15 @@ typedef struct Reported {
     bool known;
 } Reported;
 
+/// A state from an introduced peer who owns the entity, before the host's word that it does.
+typedef struct EarlyState {
+    int32_t from;
+    uint16_t epoch;
+    uint16_t version; // 0: none
+    int32_t count;
+    uint8_t bytes[FL_ENTITY_STATE_BYTES];
+} EarlyState;
+
 typedef struct Entity {
     uint32_t generation; // odd while live
     uint32_t number;
@@ -144,6 +171,11 @@ typedef struct Entity {
     bool giving;    // it was ours; the host has not said yet whose it is
     int32_t giver;  // host: who gave it away, until its owner is known to have it; FL__NONE else
     bool announced; // its definition is known (others'), so that it can be passed on
+    bool orphan;    // its owner is gone, and nobody has it yet
+    bool confirmed; // host: its owner has said so to us, not to a host before us
+    bool handing;   // host: its owner is still to get its estate
+    int32_t owner_before; // FL__NONE: none
+    uint16_t call_floor;  // calls made before this epoch are gone
     FlEntityDef def;
     uint32_t life;
     // the newest update, as it travels
@@ -155,11 +187,22 @@ typedef struct Entity {
     uint8_t state[FL_ENTITY_STATE_BYTES];
     int32_t state_bytes;
     uint16_t state_version; // 0: none yet
+    EarlyState early;
     // ours
     FlExporter exporter;
-    FlTime not_before; // states up to here were told by an owner before us
+    FlGuidance guidance; // as it travels,
+    bool guided;         // if there is one
+    FlTime guide_ahead;  // between those at best effort, on average
+    FlTime not_before;   // states up to here were told by an owner before us
     // others'
+    int32_t attention_line; // over which ours is told
+    int16_t attention_told; // in 1/255; negative: not at all
+    uint8_t attention;
+    FlGuide guide;    // diameter 0: nobody guides it
+    int8_t near_told; // what its owner knows of `near`; negative: nothing
+    bool near;        // our replica is where it is shown
     FlShow show;
+    FlTime heard, heard_at; // the update that came in last: its stamp, its arrival
     Reported reported;
 } Entity;
 
@@ -205,7 +248,40 @@ typedef struct InputWay {
     int64_t sent;  // up to here are under way; what was lost is not
 } InputWay;
 
+/// What concerns the game's timeline. Players are members, by number; masks have a bit for each.
+typedef struct Agreed {
+    FlTimeline *timeline; // the game's; NULL: none
+    bool has_state;       // it has begun with one,
+    bool begun;           // and knows who plays
+    int32_t host;         // as it was when we last looked
+    int64_t present;
+    int64_t hashes_next; // the settled state to be told of next
+    uint64_t gone;       // they have left, and their last tick is not known yet,
+    uint64_t resolved;   // or is
+    uint64_t owed;       // what we have of them is to be told: to the host, or as the host
+    int64_t tell_again;  // when what we have of those who are gone is told again
+    int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
+    uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
+    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has
+    int32_t joiner;                      // host: to whom a state is being told; FL__NONE: nobody
+    int64_t joiner_tick;                 // from when it plays
+} Agreed;
+
 typedef struct Sealed Sealed; // sealed.c's own
+
+#define UPLOAD_SLOTS 127
+
+/// What has gone out, over all lines.
+typedef struct Upload {
+    FlBudget budget;
+    FlTime slot;                // the newest, by number
+    int32_t sent[UPLOAD_SLOTS]; // bytes, by slot
+    int32_t in_window;          // their sum
+    int32_t update_count;       // in the packet being built
+    double header_bytes;        // of packets, per update in them; learnt
+} Upload;
+
+typedef struct Actions Actions; // action.c's own
 
 struct FlSession {
     FlSessionDef def;
@@ -239,21 +315,35 @@ struct FlSession {
     uint32_t own_next;
     FlLedger *ledger; // receivers are lines
     int32_t entity_words, number_words, member_words, by_address_size;
-    uint64_t *state_due;   // [line][entity_words]
-    uint64_t *entity_news; // [line][number_words]
-    uint64_t *member_news; // [line][member_words]
-    uint64_t *scope;       // [entity slot][member_words]: who sees it, of listed ones
-    uint64_t *direct;      // host: [member][member_words]: who reaches whom without us,
-    uint64_t *unmet;       // and who is to be introduced to whom
+    uint64_t *state_due;     // [line][entity_words]
+    uint64_t *attention_due; // [entity_words]
+    uint64_t *near_due;      // [entity_words]
+    uint64_t *near;          // [line][entity_words]: of ours, whose replica is near there
+    uint64_t *entity_news;   // [line][number_words]
+    uint64_t *member_news;   // [line][member_words]
+    uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
+    uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
+    uint64_t *unmet;         // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
     uint8_t *input_bytes; // [member][tick % input_ticks][input_bytes]
     InputWay *input_way;  // [line][member]
 
+    Agreed agreed;
+    Actions *actions; // NULL: none in this session
+
+    Upload upload;
     EventRing events;
     Held held; // our own event, at a host
     NoticeRing notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
+
+    FlCalls *calls;
+    FlHitRules hit_rules;
+    FlTime claim_since, claim_again; // host: when claims were asked for, and will be again
+    int32_t claim_turn;              // the entity slot to claim next, or number after the last of
+                                     // them; FL__NONE: none
+    uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
@@ -271,6 +361,11 @@ struct FlSession {
     bool has_pairs; // sealed: there are or were introduced peers
     bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
+    bool attentive; // some attention is to be told
+    bool nearing;   // and some word on replicas
+    bool claiming;  // host: waits for claims
+    bool claim_all; // of everything, since we are new
+    bool has_hit_rules;
 
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
@@ -466,6 +561,10 @@ bool fl__manifest_add(Manifest *m, Item item);
 /// Learns what became of packets, and what that means for what they carried.
 void fl__manifest_settle(FlSession *session, int32_t index, FlTime now);
 
+/// How long a state may be under way before it is sent again: on a line that is silent otherwise
+/// nothing shows that it got lost.
+#define FL__STATE_AGAIN FL_MS(400)
+
 // ---------------------------------------------------------------- payload.c
 
 void fl__payload_read(FlSession *session, int32_t line, const FlLinkPacket *packet, FlTime arrival);
@@ -480,6 +579,26 @@ int32_t fl__payload_rides(const Line *line);
 /// understood.
 void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                        FlTime now);
+
+// ---------------------------------------------------------------- agreed.c, agreed_players.c
+
+/// A timeline is playing, so nothing may be changed; counted.
+bool fl__replaying(FlSession *session);
+
+/// A member is there no longer.
+void fl__agreed_left(FlSession *session, int32_t member);
+void fl__agreed_feed(FlSession *session, int32_t member);
+
+/// Tells what is owed of who plays, as far as queues have room.
+void fl__agreed_tell(FlSession *session);
+void fl__agreed_host(FlSession *session);
+
+/// An event of the session's own.
+void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
+                      int32_t count);
+bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r);
+bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r);
+bool fl__agreed_snapshot(FlSession *session, int32_t from, FlReader *r);
 
 // ---------------------------------------------------------------- entity.c
 
@@ -531,6 +650,10 @@ void fl__entity_scope(FlSession *session, Entity *entity, int32_t member, bool s
 
 // ---------------------------------------------------------------- remote.c
 
+/// The entity that something of epoch `epoch` is about, made if it is new. NULL: it is not to be
+/// taken, and counted.
+Entity *fl__entity_for(FlSession *session, int32_t index, uint32_t number, uint16_t epoch);
+
 /// An update came in, `bytes` long at `packed`.
 void fl__update_take(FlSession *session, int32_t line, FlUpdate *update, uint16_t epoch,
                      const uint8_t *packed, int32_t bytes, const Moment *when);
@@ -544,6 +667,13 @@ typedef struct StateMessage {
 } StateMessage;
 
 void fl__state_take(FlSession *session, int32_t line, const StateMessage *m);
+
+/// The host says whose it is: takes a state that came from that one before.
+void fl__state_early(FlSession *session, Entity *entity);
+
+/// Keeps a state, if it is newer than what is here.
+void fl__state_keep(FlSession *session, Entity *entity, uint16_t version, const uint8_t *bytes,
+                    int32_t count);
 
 // ---------------------------------------------------------------- news.c
 
@@ -565,6 +695,19 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now);
 
 // ---------------------------------------------------------------- event.c
 
+/// Types of the session's own events, and sending one: ordered, to a member or (FL__NONE) to all
+/// others.
+enum {
+    FL__OWN_HASHES = FL_EVENT_TYPES,
+    FL__OWN_STRETCH,
+    FL__OWN_ENTER,
+    FL__OWN_SNAPSHOT,
+    FL__OWN_LAGS = FL_EVENT_TYPES + 16, // action.c's
+    FL__OWN_ACTION,
+};
+FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void *bytes,
+                       int32_t count);
+
 /// An event came over `line`, `count` bytes in session->message: it is kept if it is for us, and
 /// passed on if we are the host. False: no sender writes that.
 bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now);
@@ -575,9 +718,73 @@ bool fl__event_room(const FlSession *session);
 /// Goes on passing on what somebody's full queue held up.
 void fl__event_resume(FlSession *session, FlTime now);
 
+/// One event over one line, as its head says. Errors: as fl_link_send.
+FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
+                        const uint8_t *bytes, int32_t count);
+
+// ---------------------------------------------------------------- action.c
+
+/// Only where FlSessionDef says so; the others then do nothing.
+FlResult fl__actions_create(FlSession *session, FlTime now);
+size_t fl__actions_bytes(const FlSessionDef *def);
+void fl__actions_destroy(FlSession *session);
+
+/// There is room for one more action.
+bool fl__actions_room(const FlSession *session);
+
+/// An event of its types came. False: no sender writes that.
+bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
+                       int32_t count, FlTime now);
+
+/// Sends what is due; and when something will be.
+void fl__actions_update(FlSession *session, FlTime now);
+FlTime fl__actions_deadline(const FlSession *session, FlTime now);
+
+// ---------------------------------------------------------------- call.c
+
+/// A message of calls came over a line. False: no sender writes that.
+bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+bool fl__estate_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+
+/// Sends what is due.
+void fl__call_update(FlSession *session, FlTime now);
+FlTime fl__call_deadline(const FlSession *session);
+
+/// An entity has another owner or way to it; or is there no more.
+void fl__call_moved(FlSession *session, const Entity *entity);
+void fl__call_ended(FlSession *session, const Entity *entity);
+
+/// What goes with an entity to its next owner. Written with its kind.
+void fl__estate_write(const FlSession *session, const Entity *entity, uint16_t epoch, FlWriter *w);
+
+/// An entity was given away: calls that wait for us go after it.
+void fl__call_follow(FlSession *session, const Entity *entity);
+
+// ---------------------------------------------------------------- orphan.c
+
+/// A member is gone: what it owned and is worth keeping is an orphan from now on, the rest goes.
+void fl__orphans_make(FlSession *session, int32_t owner);
+
+/// Host: somebody's things are to be given to others: asks what is known of them. `all`: we are the
+/// host since now.
+void fl__orphans_ask(FlSession *session, bool all, FlTime now);
+
+/// Goes on asking, or claiming; gives orphans away when everybody has claimed.
+void fl__orphans_update(FlSession *session, FlTime now);
+FlTime fl__orphans_deadline(const FlSession *session);
+bool fl__orphans_of(const FlSession *session, int32_t owner);
+bool fl__ask_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+bool fl__claim_heard(FlSession *session, int32_t index, FlReader *r);
+bool fl__claimed_heard(FlSession *session, int32_t index, FlReader *r);
+
 // ---------------------------------------------------------------- input.c
 
 int32_t fl__input_needs(const FlSession *session, int32_t index);
+
+/// A member's input that is here.
+const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);
+
 /// Returns the bytes it took.
 int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room);
 bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take);
@@ -597,6 +804,69 @@ int32_t fl__report_needs(FlSession *session, int32_t index, FlTime now);
 void fl__report_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                       FlTime now);
 bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take);
+
+// ---------------------------------------------------------------- attention.c
+
+/// A new entity: nobody looks at it yet.
+void fl__attention_begin(FlSession *session, Entity *entity);
+
+/// Whoever is at the other end now knows nothing of what we look at.
+void fl__attention_line_open(FlSession *session, int32_t line);
+void fl__attention_fate(FlSession *session, int32_t line, int32_t slot, uint32_t value,
+                        bool delivered);
+
+/// Bytes of what is to be told over a line; it rides in every packet, but is no reason for one.
+int32_t fl__attention_bytes(const FlSession *session, int32_t index);
+
+/// Returns the bytes it took.
+int32_t fl__attention_write(FlSession *session, int32_t index, FlWriter *w, int32_t room);
+bool fl__attention_read(FlSession *session, int32_t index, FlReader *r, bool take);
+
+// ---------------------------------------------------------------- guide.c
+
+/// How an update that is due goes.
+typedef enum GuideWay {
+    GUIDE_NONE,    // as it is
+    GUIDE_BESIDE,  // and guidance beside it
+    GUIDE_INSTEAD, // guidance in its place
+} GuideWay;
+
+/// A new entity: nothing is known of its replicas, nor of ours.
+void fl__guide_begin(FlSession *session, Entity *entity);
+GuideWay fl__guide_way(const FlSession *session, int32_t index, int32_t slot, FlTime time);
+
+/// Bytes of a section with an entity's guidance; and writing it.
+int32_t fl__guide_bytes(const FlSession *session, int32_t slot);
+int32_t fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside);
+
+/// Something is about to go to a receiver: how long after what went before.
+void fl__guide_learn(FlSession *session, int32_t index, int32_t slot, FlTime time);
+bool fl__guided_read(FlSession *session, int32_t index, FlReader *r, const Moment *when, bool take);
+
+/// An update arrived, where there is a replica.
+void fl__guide_snapshots(Entity *entity, FlTime arrived);
+
+/// NEAR: as with attention.
+void fl__near_line_open(FlSession *session, int32_t line);
+int32_t fl__near_bytes(const FlSession *session, int32_t index);
+int32_t fl__near_write(FlSession *session, int32_t index, FlWriter *w, int32_t room);
+void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value);
+bool fl__near_read(FlSession *session, int32_t index, FlReader *r, bool take);
+
+// ---------------------------------------------------------------- upload.c
+
+/// What links share; NULL: nothing.
+FlBudget *fl__upload_budget(FlSession *session);
+void fl__upload_start(FlSession *session, FlTime now);
+
+/// Bytes that may go now, besides headers; below 0: nothing may. INFINITY without a limit.
+double fl__upload_left(FlSession *session, FlTime now);
+
+/// A datagram goes out. `counted_bytes` of it the link has told the budget.
+void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int32_t counted_bytes);
+
+/// A packet was made: what was in it besides payload is shared by its updates.
+void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_bytes);
 
 // ---------------------------------------------------------------- bits in words
 

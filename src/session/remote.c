@@ -20,14 +20,14 @@ static bool may_tell(const FlSession *session, int32_t index, uint32_t number, c
         return entity == NULL || !entity->ours;
     }
     if (entity != NULL && entity->owner != FL__NONE) {
-        return entity->owner == line->member;
+        return entity->owner == line->member && !entity->orphan;
     }
     return number / session->share == (uint32_t)line->member;
 }
 
 // The entity that something of epoch `epoch` is about, made if it is new. NULL: it is not to be
 // taken, and counted.
-static Entity *entity_for(FlSession *session, int32_t index, uint32_t number, uint16_t epoch)
+Entity *fl__entity_for(FlSession *session, int32_t index, uint32_t number, uint16_t epoch)
 {
     int32_t slot = session->by_number[number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
@@ -51,6 +51,7 @@ static Entity *entity_for(FlSession *session, int32_t index, uint32_t number, ui
         }
         entity->epoch = epoch;
         entity->owner = FL__NONE;
+        entity->orphan = false;
         session->number_epoch[number] = epoch;
     }
     if (entity != NULL) {
@@ -91,7 +92,7 @@ static void relay(FlSession *session, Entity *entity, const FlMotion *motion, co
 void fl__update_take(FlSession *session, int32_t line, FlUpdate *update, uint16_t epoch,
                      const uint8_t *packed, int32_t bytes, const Moment *when)
 {
-    Entity *entity = entity_for(session, line, update->entity, epoch);
+    Entity *entity = fl__entity_for(session, line, update->entity, epoch);
     if (entity == NULL) {
         return;
     }
@@ -100,6 +101,9 @@ void fl__update_take(FlSession *session, int32_t line, FlUpdate *update, uint16_
     FlTimeMode mode = session->def.time_mode;
     FlTime age = mode == FL_TIME_ONE_WAY ? age_of(session, line, stamp, when) : 0;
     update->motion.time = fl_time_place(mode, stamp, when->arrived, age);
+    entity->heard = stamp;
+    entity->heard_at = when->arrived;
+    fl__guide_snapshots(entity, when->arrived);
     bool shown = fl_show_arrive(&entity->show, update, stamp, when->arrived);
     session->count[shown ? FL_SESSION_UPDATES_TAKEN : FL_SESSION_UPDATES_OVERTAKEN]++;
     if (shown && fl__is_host(session)) {
@@ -112,19 +116,63 @@ static bool version_newer(uint16_t a, uint16_t b)
     return b == 0 || fl_seq_newer(a, b);
 }
 
+// Who has just got an entity tells its state directly, and may be faster than the host's word that
+// it has it. A state is not told again once it has arrived, so it is kept until then.
+static void keep_early(const FlSession *session, int32_t line, const StateMessage *m)
+{
+    int32_t slot = session->by_number[m->number];
+    if (slot == FL__NONE || !session->lines[line].direct) {
+        return;
+    }
+    Entity *entity = &session->entities[slot];
+    uint16_t epoch = fl_epoch_unwrap(entity->epoch, m->epoch_low);
+    bool later = fl_epoch_newer(epoch, entity->epoch) &&
+                 (entity->early.version == 0 || !fl_epoch_newer(entity->early.epoch, epoch));
+    if (later && !entity->ours) {
+        EarlyState early = {
+            .from = session->lines[line].member, .epoch = epoch, .version = m->version};
+        early.count = m->count;
+        if (m->count > 0) {
+            memcpy(early.bytes, m->bytes, (size_t)m->count);
+        }
+        entity->early = early;
+    }
+}
+
 void fl__state_take(FlSession *session, int32_t line, const StateMessage *m)
 {
     uint16_t near = session->number_epoch[m->number];
-    Entity *entity = entity_for(session, line, m->number, fl_epoch_unwrap(near, m->epoch_low));
-    if (entity == NULL || !version_newer(m->version, entity->state_version)) {
+    Entity *entity = fl__entity_for(session, line, m->number, fl_epoch_unwrap(near, m->epoch_low));
+    if (entity != NULL) {
+        fl__state_keep(session, entity, m->version, m->bytes, m->count);
+    } else {
+        keep_early(session, line, m);
+    }
+}
+
+void fl__state_early(FlSession *session, Entity *entity)
+{
+    EarlyState *early = &entity->early;
+    if (early->version != 0 && early->epoch == entity->epoch && early->from == entity->owner) {
+        fl__state_keep(session, entity, early->version, early->bytes, early->count);
+        early->version = 0;
+    }
+}
+
+void fl__state_keep(FlSession *session, Entity *entity, uint16_t version, const uint8_t *bytes,
+                    int32_t count)
+{
+    if (!version_newer(version, entity->state_version)) {
         return;
     }
     entity->giver = FL__NONE;
-    if (m->count > 0) {
-        memcpy(entity->state, m->bytes, (size_t)m->count);
+    if (count > 0) {
+        memcpy(entity->state, bytes, (size_t)count);
     }
-    entity->state_bytes = m->count;
-    entity->state_version = m->version;
+    entity->state_bytes = count;
+    entity->state_version = version;
+    FlTime time = fl_session_time(session, session->heard_at);
+    fl_calls_state(session->calls, (uint16_t)entity->number, version, bytes, count, time);
     session->count[FL_SESSION_STATES_TAKEN]++;
     FlNotice notice = {.kind = FL_NOTICE_ENTITY_STATE,
                        .entity = fl__entity_id(session, entity),
@@ -133,6 +181,12 @@ void fl__state_take(FlSession *session, int32_t line, const StateMessage *m)
     if (fl__is_host(session)) {
         fl__entity_state_news(session, entity);
     }
+}
+
+void fl_session_time_mode(FlSession *session, FlTimeMode mode)
+{
+    FL_ASSERT(mode >= FL_TIME_GLOBAL && mode <= FL_TIME_ONE_WAY);
+    session->def.time_mode = mode;
 }
 
 FlResult fl_entity_pose(FlSession *session, FlEntityId id, FlTime now, FlPose *pose)
@@ -172,4 +226,16 @@ FlResult fl_entity_show(FlSession *session, FlEntityId id, const FlShowDef *def)
         entity->show.life = last.life;
     }
     return FL_OK;
+}
+
+FlResult fl_entity_delta(FlSession *session, FlEntityId id, const FlDeltaChange *change)
+{
+    Entity *entity = fl__entity_find(session, id);
+    if (entity == NULL) {
+        return FL_STALE_ID;
+    }
+    if (entity->ours || entity->show.def.hold != FL_HOLD_ADAPTIVE) {
+        return FL_BAD_VALUE;
+    }
+    return fl_show_delta(&entity->show, change->delta_ns, change->from) ? FL_OK : FL_OUT_OF_ORDER;
 }

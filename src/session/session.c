@@ -5,6 +5,8 @@
 
 #define SESSION_COOKIE 0x53455332u
 #define EVENT_RING_BYTES (32 * 1024)
+#define UPLOAD_AT_LEAST 1000.0
+#define UPLOAD_AT_MOST 1e9 // what a second's bytes are counted in
 
 // ---------------------------------------------------------------- definition
 
@@ -21,6 +23,10 @@ FlSessionDef fl_session_def_default(void)
         .item_capacity = 2048,
         .path_capacity = 64,
         .input_ticks = 128,
+        .calls = fl_calls_def_default(),
+        .focus = fl_focus_def_default(),
+        .guide_from_ns = FL_MS(600),
+        .lags = fl_lags_def_default(),
         .time_mode = FL_TIME_GLOBAL,
         .show = fl_show_def_default(),
         .join_every_ns = FL_MS(250),
@@ -51,7 +57,15 @@ static bool def_is_good(const FlSessionDef *def)
                   is_power_of_two(def->input_ticks) && def->input_ticks <= 256;
     bool times = def->join_every_ns > 0 && def->join_timeout_ns > 0 && def->gather_ns >= 0 &&
                  def->time_mode >= FL_TIME_GLOBAL && def->time_mode <= FL_TIME_ONE_WAY;
-    return role && topology && counts && inputs && times && !def->link.numbered_below;
+    bool guides = def->guide_from_ns >= 0;
+    bool upload = def->upload_bytes_s == 0.0 ||
+                  (def->upload_bytes_s >= UPLOAD_AT_LEAST && def->upload_bytes_s < UPLOAD_AT_MOST &&
+                   def->link.common == NULL);
+    bool actions =
+        def->action_capacity == 0 || (def->action_capacity > 0 && def->action_capacity <= 65536 &&
+                                      def->peer_capacity < FL_LAGS_PEERS);
+    return role && topology && counts && inputs && times && upload && guides && actions &&
+           !def->link.numbered_below;
 }
 
 // A definition from which no link can be made would show only when somebody joins: make one now.
@@ -73,7 +87,7 @@ typedef struct Table {
     size_t bytes;
 } Table;
 
-#define TABLES 21
+#define TABLES 24
 
 static int32_t words_for(int32_t bits)
 {
@@ -122,6 +136,9 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->number_epoch, numbers * sizeof(uint16_t)},
         {(void **)&s->number_known, numbers * sizeof(bool)},
         {(void **)&s->state_due, lines * (size_t)s->entity_words * word},
+        {(void **)&s->attention_due, (size_t)s->entity_words * word},
+        {(void **)&s->near_due, (size_t)s->entity_words * word},
+        {(void **)&s->near, lines * (size_t)s->entity_words * word},
         {(void **)&s->entity_news, lines * (size_t)s->number_words * word},
         {(void **)&s->member_news, lines * member_words},
         {(void **)&s->scope, entities * member_words},
@@ -181,13 +198,19 @@ static FlResult reserve(FlSession *s)
         return FL_NO_MEMORY;
     }
     FlLedgerDef ledger = ledger_def(s);
-    return fl_ledger_create(&ledger, &s->ledger);
+    FlCallsDef calls = s->def.calls;
+    calls.alloc = s->def.alloc;
+    calls.serial = (uint32_t)fl_random_at(s->def.seed, 1, 0);
+    FlResult result = fl_calls_create(&calls, &s->calls);
+    result = result == FL_OK ? fl_ledger_create(&ledger, &s->ledger) : result;
+    return result == FL_OK ? fl_ledger_focus(s->ledger, &s->def.focus) : result;
 }
 
 static void release(FlSession *s)
 {
     Table tables[TABLES];
     int32_t count = list_tables(s, tables);
+    fl_calls_destroy(s->calls);
     fl_ledger_destroy(s->ledger);
     fl_free(&s->def.alloc, s->reported, reported_bytes(s));
     for (int32_t i = 0; i < count; i++) {
@@ -211,7 +234,8 @@ FlSessionMemory fl_session_memory(const FlSessionDef *def)
         .pair = each.pair,
     };
     memory.all =
-        sizeof(FlSession) + memory.line * (size_t)like.line_count +
+        sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) +
+        memory.line * (size_t)like.line_count +
         (memory.entity + memory.pair * (size_t)like.line_count) * (size_t)def->entity_capacity;
     return memory;
 }
@@ -242,6 +266,8 @@ static void start(FlSession *s, FlTime now)
     s->join_next = now;
     s->join_until = fl_time_add(now, s->def.join_timeout_ns);
     s->self = FL__NONE;
+    s->agreed.joiner = FL__NONE;
+    s->claim_turn = FL__NONE;
     if (s->def.role == FL_ROLE_HOST) {
         s->topology = s->def.topology;
         s->share = (uint32_t)(s->world.def.entity_capacity / s->member_count);
@@ -279,6 +305,8 @@ FlResult fl_session_create(const FlSessionDef *def, FlTime now, FlSession **out)
     if (result == FL_OK) {
         start(session, now);
         result = fl__sealed_create(session, def, now);
+        fl__upload_start(session, now);
+        result = result == FL_OK ? fl__actions_create(session, now) : result;
     }
     session->def.seal_server = NULL; // read, and not ours to keep
     session->def.token = NULL;
@@ -300,6 +328,7 @@ void fl_session_destroy(FlSession *session)
         fl__line_close(session, i);
     }
     fl__sealed_destroy(session);
+    fl__actions_destroy(session);
     release(session);
     FlAlloc alloc = session->def.alloc;
     fl_free(&alloc, session, sizeof *session);
@@ -318,7 +347,7 @@ void fl__session_end(FlSession *session, const char *why)
 
 void fl_session_leave(FlSession *session, FlTime now)
 {
-    if (session->state == FL_SESSION_ENDED) {
+    if (session->state == FL_SESSION_ENDED || fl__replaying(session)) {
         return;
     }
     for (int32_t i = 0; i < session->line_count; i++) {
@@ -446,6 +475,8 @@ static void update_ledger(FlSession *session, FlTime now)
 {
     FlTime time = fl_session_time(session, now);
     if (fl_ledger_deadline(session->ledger) <= time) {
+        double left = fl__upload_left(session, now);
+        fl_ledger_allow(session->ledger, left > 0.0 ? left : 0.0, session->upload.header_bytes);
         fl_ledger_update(session->ledger, time);
         session->exported = true;
     }
@@ -472,15 +503,18 @@ static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    if (session->sealed != NULL && fl__sealed_next(session, now, out)) {
-        return true;
-    }
-    if (fl__join_next(session, now, out)) {
+    bool other = (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
+                 fl__join_next(session, now, out);
+    if (other) {
+        fl__upload_sent(session, now, out->count, 0);
         return true;
     }
     if (session->line_next == 0) {
         fl__mesh_update(session, now);
         fl__event_resume(session, now);
+        fl__actions_update(session, now);
+        fl__orphans_update(session, now);
+        fl__call_update(session, now);
         update_ledger(session, now);
         wake_due(session);
     }
@@ -537,6 +571,8 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
         deadline = earliest_wake(session, deadline);
         return deadline > now ? deadline : now;
     }
+    FlTime actions = fl__actions_deadline(session, now);
+    deadline = actions < deadline ? actions : deadline;
     FlTime told = fl_time_add(session->told_at, session->epoch);
     FlTime clock = fl_time_add(told, CLOCK_EVERY);
     deadline = clock < deadline ? clock : deadline;
@@ -546,6 +582,10 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
         FlTime when = fl_time_add(fl_session_when(session, asked), FL_US(1));
         deadline = when < deadline ? when : deadline;
     }
+    FlTime calls = fl__call_deadline(session);
+    FlTime orphans = fl__orphans_deadline(session);
+    deadline = calls < deadline ? calls : deadline;
+    deadline = orphans < deadline ? orphans : deadline;
     wake_due(session);
     deadline = earliest_wake(session, deadline);
     return deadline > now ? deadline : now;

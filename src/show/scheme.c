@@ -3,8 +3,16 @@
 
 #include <string.h>
 
-/// The fastest car that the settings are meant for, and what of it is no visible jump yet.
+/// The fastest car that the settings are meant for.
 #define RACING_SPEED_M_S 34.0
+
+/// A picture may be faster than that by so much: half of what would be a visible jump, so that
+/// clocks that run a little fast, and catching up with a car at top speed, do not make one.
+#define RACING_HASTE (1.0 + 0.5 * FL_JUMP_TOLERANCE)
+#define RACING_CATCH_UP_M_S 1.0
+
+/// A car that is further off than this is better put right at once.
+#define RACING_SNAP_M 50.0
 
 typedef struct Scheme {
     const char *name;
@@ -28,7 +36,9 @@ FlShowDef fl_show_def_scheme(FlShowScheme scheme)
     def.hold = schemes[scheme].hold;
     def.placement = schemes[scheme].placement;
     def.convergence = schemes[scheme].convergence;
-    def.speed_limit = (1.0 + FL_JUMP_TOLERANCE) * RACING_SPEED_M_S;
+    def.speed_limit = RACING_HASTE * RACING_SPEED_M_S;
+    def.catch_up = RACING_CATCH_UP_M_S;
+    def.snap_distance = RACING_SNAP_M;
     return def;
 }
 

@@ -23,8 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef NET_NODES // a scene may want more
+#define NET_NODES 8
+#endif
+
 enum {
-    NET_NODES = 8,
     NET_FRAME_MS = 20,
     NET_UNIX = 1700000000,
 };
@@ -229,7 +232,8 @@ static inline void net_clock(Net *net, int32_t node)
     n->drift_ppm = (int64_t)fl_random_below(&net->random, 201) - 100;
 }
 
-/// A node begins, or begins anew: it hosts if it is node 0 and joins node `host` otherwise.
+/// A node begins, or begins anew: it hosts if it is node `host` itself and joins that one
+/// otherwise.
 static inline FlResult net_start_at(Net *net, int32_t node, int32_t host)
 {
     NetNode *n = &net->node[node];
@@ -241,11 +245,11 @@ static inline FlResult net_start_at(Net *net, int32_t node, int32_t host)
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     FlAlloc alloc = {net_alloc, net_free, &n->memory};
     def.alloc = alloc;
-    def.role = node == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+    def.role = node == host ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     def.host = net->node[host].address;
     def.seed = fl_random_next(&net->random);
     def.random = fl_seal_random_seeded(&n->keys);
-    if (net->sealed && node == 0) {
+    if (net->sealed && node == host) {
         def.seal_server = &net->seal;
     } else if (net->sealed) {
         net_token(net, node, token);

@@ -1,4 +1,4 @@
-// lab/stats: means with intervals, quantiles from a histogram.
+// lab/stats: means with intervals, correlations, quantiles from a histogram.
 #include "support.h"
 
 #include "lab/stats.h"
@@ -160,9 +160,54 @@ static void merged_tallies_are_one_tally(void **state)
     assert_memory_equal(a.bins, both.bins, sizeof a.bins);
 }
 
+// ---------------------------------------------------------------- correlations
+
+static void correlations_by_hand(void **state)
+{
+    (void)state;
+    const double a[] = {1.0, 2.0, 3.0, 4.0};
+    const double b[] = {1.0, 3.0, 2.0, 100.0};
+    check_near(correlation_of_values(a, b, 4), 148.0 / sqrt(5.0 * 7205.0), 1e-12);
+    check_near(correlation_of_ranks(a, b, 4), 0.8, 1e-12);
+    const double tied[] = {5.0, 5.0, 7.0, 9.0}; // ranks 1.5, 1.5, 3, 4
+    check_near(correlation_of_ranks(a, tied, 4), 4.5 / sqrt(5.0 * 4.5), 1e-12);
+    const double flat[] = {2.0, 2.0, 2.0, 2.0};
+    assert_true(isnan(correlation_of_values(a, flat, 4)));
+    assert_true(isnan(correlation_of_ranks(flat, b, 4)));
+    assert_true(isnan(correlation_of_values(a, b, 1)));
+}
+
+static void ranks_see_order_and_values_see_lines(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(6);
+    for (int32_t trial = 0; trial < 200; trial++) {
+        double a[16];
+        double b[16];
+        double line[16];
+        double bent[16];
+        for (int32_t i = 0; i < 16; i++) {
+            a[i] = fl_random_unit(&r);
+            b[i] = fl_random_unit(&r) + 0.5 * a[i];
+            line[i] = 7.0 - 3.0 * b[i];
+            bent[i] = exp(9.0 * b[i]);
+        }
+        double values = correlation_of_values(a, b, 16);
+        double ranks = correlation_of_ranks(a, b, 16);
+        assert_true(fabs(values) <= 1.0 && fabs(ranks) <= 1.0);
+        check_near(correlation_of_values(b, a, 16), values, 1e-12);
+        check_near(correlation_of_values(a, line, 16), -values, 1e-12);
+        check_near(correlation_of_ranks(a, bent, 16), ranks, 1e-12);
+        check_near(correlation_of_values(b, line, 16), -1.0, 1e-12);
+        check_near(correlation_of_ranks(b, bent, 16), 1.0, 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(correlations_by_hand),
+        cmocka_unit_test(ranks_see_order_and_values_see_lines),
         cmocka_unit_test(student_s_factor_is_that_of_the_tables),
         cmocka_unit_test(a_mean_by_hand),
         cmocka_unit_test(a_ratio_is_taken_run_by_run),

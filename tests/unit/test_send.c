@@ -40,6 +40,8 @@ static void a_text_names_a_policy_and_comes_back_the_same(void **state)
         "equal/5-7",
         "equal/2.5-100",
         "equal/2.05-0",
+        "focus",
+        "focus+equal",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         FlSend send;
@@ -70,6 +72,8 @@ static void makers_and_texts_mean_the_same(void **state)
         {fl_send_probabilistic(FL_FORM_FIXED, first), "probabilistic-fixed"},
         {fl_send_deterministic(second), "deterministic-0,1,0"},
         {fl_send_equal(50), "equal-50"},
+        {fl_send_focus(), "focus"},
+        {fl_send_focus_equal(), "focus+equal"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[FL_SEND_TEXT_BYTES];
@@ -81,6 +85,7 @@ static void makers_and_texts_mean_the_same(void **state)
         assert_int_equal(read.form, rows[i].send.form);
         assert_int_equal(read.every, rows[i].send.every);
         assert_int_equal(read.knob, rows[i].send.knob);
+        assert_int_equal(read.patience_ns, rows[i].send.patience_ns);
         assert_memory_equal(&read.weights, &rows[i].send.weights, sizeof read.weights);
     }
 }
@@ -112,6 +117,10 @@ static void nonsense_names_no_policy(void **state)
                            "deterministic-256,0,0",
                            "probabilistic-",
                            "equal-99999999999",
+                           "focus/3",
+                           "focus-75",
+                           "focus+",
+                           "focus+equal-50",
                            "probabilistic-thesis"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         FlSend send;

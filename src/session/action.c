@@ -1,0 +1,374 @@
+// Actions: what players do, played at the same time and in the same order everywhere.
+//
+// Room `agree` has the algorithm (FlLags, FlOrder); here its messages and the actions get their
+// carrier. They travel as events of the session's own types, over direct lines where there are any
+// and through the host otherwise: what the probes measure is what actions will meet. The delivery
+// is the quickest, while few are under way: each of those rides in every packet until it is
+// acknowledged, and many of them would fill the line and delay each other.
+//
+// A message goes to all or waits: an action has one play time, so it cannot be half sent and then
+// tried again. So there is an outbox; what a full line holds up stays in it, with a bit for each
+// member that has not got it, and later ones wait behind it.
+#include "private.h"
+
+#include <string.h>
+
+enum { BOX = 8, LIST_MOST = 24 };
+
+#define QUICKEST_MOST 48.0 // letters a second in all, if all members sent as many as we do
+
+_Static_assert(FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES <= FL_EVENT_SHORT_BYTES,
+               "an action goes by the quickest delivery");
+_Static_assert(FL_LAGS_MESSAGE_BYTES <= FL_EVENT_BYTES, "a vector goes by the ordered one");
+
+typedef struct Letter {
+    uint64_t left; // members that have not got it, by bits
+    uint16_t type;
+    FlDelivery delivery;
+    int32_t count;
+    uint8_t bytes[FL_LAGS_MESSAGE_BYTES];
+} Letter;
+
+struct Actions {
+    FlLags *lags;
+    FlOrder *order;
+    bool started;     // with our own number
+    uint64_t members; // as the lags know them,
+    uint32_t incarnation[FL_LAGS_PEERS];
+    uint32_t sequence;
+    double pace; // letters a second, about
+    FlTime paced_at;
+    uint32_t first, next; // letters, on a ring
+    Letter box[BOX];
+};
+
+// ---------------------------------------------------------------- making and ending
+
+static FlOrderDef order_def(const FlSessionDef *def)
+{
+    FlOrderDef order = fl_order_def_default();
+    order.capacity = def->action_capacity;
+    order.alloc = def->alloc;
+    return order;
+}
+
+size_t fl__actions_bytes(const FlSessionDef *def)
+{
+    FlOrderDef order = order_def(def);
+    return def->action_capacity > 0 ? sizeof(Actions) + fl_lags_memory() + fl_order_memory(&order)
+                                    : 0;
+}
+
+FlResult fl__actions_create(FlSession *session, FlTime now)
+{
+    if (session->def.action_capacity == 0) {
+        return FL_OK;
+    }
+    const FlAlloc *alloc = &session->def.alloc;
+    Actions *actions = (Actions *)fl_alloc(alloc, sizeof *actions, _Alignof(Actions));
+    if (actions == NULL) {
+        return FL_NO_MEMORY;
+    }
+    session->actions = actions;
+    FlLagsDef lags = session->def.lags;
+    lags.self = 0; // until we know
+    lags.alloc = *alloc;
+    FlOrderDef order = order_def(&session->def);
+    FlResult result = fl_lags_create(&lags, now, &actions->lags);
+    return result == FL_OK ? fl_order_create(&order, &actions->order) : result;
+}
+
+void fl__actions_destroy(FlSession *session)
+{
+    Actions *actions = session->actions;
+    if (actions != NULL) {
+        fl_lags_destroy(actions->lags);
+        fl_order_destroy(actions->order);
+        fl_free(&session->def.alloc, actions, sizeof *actions);
+        session->actions = NULL;
+    }
+}
+
+bool fl__actions_room(const FlSession *session)
+{
+    return session->actions == NULL || fl_order_room(session->actions->order) > 0;
+}
+
+// ---------------------------------------------------------------- who is there
+
+/// Tells the lags who came and went since the last time.
+static void follow_members(FlSession *session, FlTime now)
+{
+    Actions *actions = session->actions;
+    if (!actions->started && session->complete && session->self != FL__NONE) {
+        actions->started = true;
+        actions->members = 0;
+        fl_lags_restart(actions->lags, session->self, now);
+    }
+    for (int32_t i = 0; i < session->member_count && actions->started; i++) {
+        const Member *member = &session->members[i];
+        bool was = (actions->members >> i & 1u) != 0;
+        bool same =
+            was == member->present && (!was || actions->incarnation[i] == member->incarnation);
+        if (same || i == session->self) {
+            continue;
+        }
+        fl_lags_member(actions->lags, i, member->present, now);
+        if (member->present && actions->incarnation[i] != member->incarnation) {
+            fl_order_writer(actions->order, i);
+        }
+        uint64_t bit = UINT64_C(1) << i;
+        actions->members = member->present ? actions->members | bit : actions->members & ~bit;
+        actions->incarnation[i] = member->incarnation;
+    }
+}
+
+// ---------------------------------------------------------------- the outbox
+
+static Letter *letter_of(Actions *actions, uint32_t number)
+{
+    return &actions->box[number % BOX];
+}
+
+/// Members that can be reached without the host's help.
+static uint64_t direct_ones(const FlSession *session)
+{
+    uint64_t direct = 0;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        int32_t line = session->members[i].line;
+        bool has_line = line != FL__NONE && (fl__is_host(session) || session->lines[line].heard);
+        direct |= has_line ? UINT64_C(1) << i : 0;
+    }
+    return direct;
+}
+
+/// To members that have a line of their own. False: one of them is full.
+static bool send_direct(FlSession *session, Letter *letter, const FlEventHead *front)
+{
+    uint64_t direct = direct_ones(session);
+    bool host = fl__is_host(session);
+    if (host) {
+        letter->left &= direct; // who has no line now is on its way out
+    } else if ((letter->left & ~direct) != 0) {
+        direct &= ~(UINT64_C(1) << session->host); // it gets it when it passes it on
+    }
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if ((letter->left & direct & UINT64_C(1) << i) == 0) {
+            continue;
+        }
+        FlEventHead head = *front;
+        head.to_count = host ? FL_EVENT_TO_ALL : 1;
+        head.to[0] = (uint16_t)i;
+        if (fl__event_over(session, session->members[i].line, &head, letter->bytes,
+                           letter->count) == FL_WOULD_BLOCK) {
+            return false;
+        }
+        letter->left &= ~(UINT64_C(1) << i);
+    }
+    return true;
+}
+
+/// To the others, through the host. False: its line is full, or there is none.
+static bool send_through_host(FlSession *session, Letter *letter, const FlEventHead *front)
+{
+    int32_t line = session->members[session->host].line;
+    while (letter->left != 0) {
+        FlEventHead head = *front;
+        bool to_all = letter->left == session->actions->members;
+        uint64_t listed = to_all ? letter->left : 0;
+        head.to_count = FL_EVENT_TO_ALL;
+        for (int32_t i = 0; i < session->member_count && head.to_count < LIST_MOST && !to_all;
+             i++) {
+            if ((letter->left >> i & 1u) != 0) {
+                head.to[head.to_count++] = (uint16_t)i;
+                listed |= UINT64_C(1) << i;
+            }
+        }
+        if (line == FL__NONE ||
+            fl__event_over(session, line, &head, letter->bytes, letter->count) == FL_WOULD_BLOCK) {
+            return false;
+        }
+        letter->left &= ~listed;
+    }
+    return true;
+}
+
+static void flush(FlSession *session)
+{
+    Actions *actions = session->actions;
+    while (actions->first != actions->next) {
+        Letter *letter = letter_of(actions, actions->first);
+        FlEventHead front = {.from = (uint16_t)session->self, .type = letter->type};
+        front.delivery = (uint8_t)letter->delivery;
+        for (int32_t i = 0; i < session->member_count; i++) {
+            letter->left &= session->members[i].present ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
+        }
+        if (!send_direct(session, letter, &front) || !send_through_host(session, letter, &front)) {
+            return;
+        }
+        actions->first++;
+    }
+}
+
+static bool has_room(const Actions *actions)
+{
+    return actions->next - actions->first < BOX;
+}
+
+/// By which delivery the next letter goes.
+static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
+{
+    double gone = fl_span_seconds(fl_span(now, actions->paced_at));
+    actions->pace *= gone > 1.0 ? 0.0 : gone > 0.0 ? 1.0 - gone : 1.0;
+    actions->pace += 1.0;
+    actions->paced_at = now;
+    double senders = 1.0;
+    for (uint64_t left = actions->members; left != 0; left &= left - 1) {
+        senders += 1.0;
+    }
+    if (bytes > FL_EVENT_SHORT_BYTES) {
+        return FL_DELIVERY_ORDERED; // a vector of many
+    }
+    return actions->pace * senders <= QUICKEST_MOST ? FL_DELIVERY_QUICKEST : FL_DELIVERY_UNORDERED;
+}
+
+static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t count, FlTime now)
+{
+    Actions *actions = session->actions;
+    FlDelivery delivery = delivery_for(actions, count, now);
+    Letter *letter = letter_of(actions, actions->next++);
+    letter->type = type;
+    letter->delivery = delivery;
+    letter->left = actions->members;
+    letter->count = count;
+    memcpy(letter->bytes, bytes, (size_t)count);
+    flush(session);
+}
+
+void fl__actions_update(FlSession *session, FlTime now)
+{
+    Actions *actions = session->actions;
+    if (actions == NULL || session->state != FL_SESSION_RUNNING) {
+        return;
+    }
+    follow_members(session, now);
+    flush(session);
+    FlLagsMessage message;
+    while (actions->started && has_room(actions) &&
+           fl_lags_next(actions->lags, now, &message) == FL_OK) {
+        put(session, FL__OWN_LAGS, message.bytes, message.count, now);
+    }
+}
+
+FlTime fl__actions_deadline(const FlSession *session, FlTime now)
+{
+    const Actions *actions = session->actions;
+    if (actions == NULL || !actions->started || session->state != FL_SESSION_RUNNING) {
+        return FL_FOREVER;
+    }
+    FlTime deadline = has_room(actions) ? fl_lags_deadline(actions->lags, now) : FL_FOREVER;
+    FlTime due = fl_action_deadline(session); // what is due already waits for the game, not for us
+    return due > now && due < deadline ? due : deadline;
+}
+
+// ---------------------------------------------------------------- arriving
+
+bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
+                       int32_t count, FlTime now)
+{
+    Actions *actions = session->actions;
+    if (actions == NULL) {
+        return false;
+    }
+    follow_members(session, now);
+    if (head->type == FL__OWN_LAGS) {
+        if (actions->started) {
+            fl_lags_receive(actions->lags, head->from, bytes, count, now);
+        }
+        return true;
+    }
+    FlReader reader;
+    FlOrdered action;
+    fl_reader_init(&reader, bytes, count);
+    if (head->type != FL__OWN_ACTION || !fl_action_read(&reader, &action)) {
+        return false;
+    }
+    action.writer = head->from;
+    fl_lags_arrived(actions->lags, action.writer, action.stamp, action.play, now);
+    // There is room: messages are left in their links when there is none.
+    return fl_order_put(actions->order, &action) == FL_OK;
+}
+
+// ---------------------------------------------------------------- the game's side
+
+FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, int32_t count,
+                        FlTime now)
+{
+    Actions *actions = session->actions;
+    if (fl__replaying(session)) {
+        return FL_REPLAYING;
+    }
+    if (actions == NULL || count < 0 || count > FL_ACTION_BYTES) {
+        return FL_BAD_VALUE;
+    }
+    if (session->state == FL_SESSION_ENDED) {
+        return FL_STALE_ID;
+    }
+    follow_members(session, now);
+    FlOrdered action = {.stamp = now, .type = type, .bytes = (const uint8_t *)bytes};
+    action.count = count;
+    if (!actions->started || !has_room(actions) || fl_order_room(actions->order) == 0 ||
+        fl_lags_stamp(actions->lags, now, &action.play) != FL_OK) {
+        return FL_WOULD_BLOCK;
+    }
+    action.writer = session->self;
+    action.sequence = ++actions->sequence;
+    uint8_t message[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES];
+    FlWriter writer;
+    fl_writer_init(&writer, message, sizeof message);
+    fl_action_write(&writer, &action);
+    FlResult result = fl_order_put(actions->order, &action);
+    put(session, FL__OWN_ACTION, message, fl_writer_size(&writer), now);
+    session->count[FL_SESSION_ACTIONS_SENT]++;
+    return result;
+}
+
+FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
+{
+    FlAction none = {0};
+    *action = none;
+    Actions *actions = session->actions;
+    if (actions == NULL) {
+        return FL_NOT_FOUND;
+    }
+    bool full = fl_order_room(actions->order) == 0;
+    FlOrdered out;
+    FlTime play = fl_lags_play_time(actions->lags, now);
+    if (fl_order_take(actions->order, play, &out) != FL_OK) {
+        return FL_NOT_FOUND;
+    }
+    session->stuck = session->stuck || full; // links that waited for the room can go on
+    session->count[FL_SESSION_ACTIONS_TAKEN]++;
+    session->count[FL_SESSION_ACTIONS_LATE] += out.late ? 1 : 0;
+    action->from = fl__peer_id(session, out.writer);
+    action->number = out.writer;
+    action->type = out.type;
+    action->late = out.late;
+    action->play = out.play;
+    action->at = fl_lags_when(actions->lags, out.play);
+    action->bytes = out.bytes;
+    action->count = out.count;
+    return FL_OK;
+}
+
+FlTime fl_action_deadline(const FlSession *session)
+{
+    const Actions *actions = session->actions;
+    FlTime next = actions != NULL ? fl_order_next(actions->order) : FL_FOREVER;
+    return next != FL_FOREVER ? fl_lags_when(actions->lags, next) : FL_FOREVER;
+}
+
+const FlLags *fl_session_lags(const FlSession *session)
+{
+    return session->actions != NULL ? session->actions->lags : NULL;
+}

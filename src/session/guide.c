@@ -1,0 +1,349 @@
+// Guided replicas in sessions: guidance out and in, and the word that a replica is near.
+//
+// The owner of a guided entity hands in, once a frame, what it will do. Where an update is due to a
+// receiver at best effort, guidance goes in its place; to one in focus it goes beside the update,
+// until that says that its replica is near. Who is told often although at best effort gets updates.
+// So a receiver learns from what comes in how it is served: guidance alone means by guidance,
+// guidance beside an update that snapshots follow.
+//
+// The ledger takes guidance for the update in whose place it went. That is approximate: it knows
+// that the receiver was told of this moment, not where the game's bot code walks the replica.
+//
+// The word "near" is a value per entity, told to its owner in packets that go anyway, when it has
+// changed, and again when the packet is lost.
+
+// GUIDED: guidance of entities.                                  spec/WIRE.md section 7.13
+//
+//   bits  field    unit   valid
+//   8     kind     -      9
+//   8     count    -      1..255 follow
+//   8     beside   -      1: updates of these are sent too; 0: in place of them
+//   per entity: an epoch (8, low bits) and a GUIDANCE
+
+// NEAR: whether my replicas are where your updates put them.     spec/WIRE.md section 7.13
+//
+//   bits  field    unit   valid
+//   8     kind     -      10
+//   8     count    -      1..16 follow
+//   per entity:
+//   16    number   -      the entity's
+//   8     near     -      1: no guidance is wanted beside updates; 0: it is
+#include "private.h"
+
+#include <string.h>
+
+#define KIND_GUIDED 9
+#define KIND_NEAR 10
+#define GUIDED_HEAD 3
+#define NEAR_HEAD 2
+#define NEAR_EACH 3
+#define NEAR_AT_MOST 16
+#define UNTOLD (-1)
+
+#define FRESH_NS FL_MS(200)    // older guidance is not sent: its owner has stopped handing it in
+#define PATIENCE_NS FL_SEC(3)  // snapshots are expected for so long, unless guidance comes alone
+#define AHEAD_FIRST FL_MS(500) // until it is known
+#define AHEAD_LEAST FL_MS(50)
+#define AHEAD_LEARNS 16
+
+// ---------------------------------------------------------------- the owner
+
+void fl__guide_begin(FlSession *session, Entity *entity)
+{
+    int32_t slot = fl__entity_slot(session, entity);
+    entity->guide_ahead = AHEAD_FIRST;
+    entity->near_told = UNTOLD;
+    fl__bit_clear(session->near_due, slot);
+    for (int32_t line = 0; line < session->line_count; line++) {
+        fl__bit_clear(&session->near[line * session->entity_words], slot);
+    }
+}
+
+FlTime fl_entity_guide_ahead(const FlSession *session, FlEntityId id)
+{
+    const Entity *entity = fl__entity_find(session, id);
+    return entity != NULL ? entity->guide_ahead : 0;
+}
+
+FlResult fl_entity_guide(FlSession *session, FlEntityId id, const FlGuidance *guidance, FlTime now)
+{
+    Entity *entity = fl__entity_find(session, id);
+    if (entity == NULL) {
+        return FL_STALE_ID;
+    }
+    entity->guided = false;
+    if (!entity->ours || !entity->def.guided) {
+        return FL_BAD_VALUE;
+    }
+    if (!fl__time_known(session)) {
+        return FL_WOULD_BLOCK;
+    }
+    FlTime time = fl_session_time(session, now);
+    FlGuidance full = *guidance;
+    full.entity = entity->number;
+    full.life = entity->life;
+    full.time = time - time % FL_UPDATE_STEP_NS;
+    for (int32_t i = 0; i < FL_GUIDANCE_ACTIONS; i++) {
+        full.actions[i] = guidance->actions[i] & 15u;
+    }
+    FlResult result = fl_guidance_round(&session->world, &full, &entity->guidance);
+    entity->guided = result == FL_OK;
+    return result;
+}
+
+// Only who tells its receivers itself: what goes through a host must be updates.
+static bool has_guidance(const FlSession *session, const Entity *entity, FlTime time)
+{
+    bool tells = session->topology == FL_TOPOLOGY_MESH || fl__is_host(session);
+    return entity->guided && entity->ours && tells && entity->guidance.life == entity->life &&
+           fl_span(time, entity->guidance.time) <= FRESH_NS;
+}
+
+static bool is_frame_policy(const Entity *entity)
+{
+    return entity->def.send.policy == FL_SEND_FOCUS ||
+           entity->def.send.policy == FL_SEND_FOCUS_EQUAL;
+}
+
+GuideWay fl__guide_way(const FlSession *session, int32_t index, int32_t slot, FlTime time)
+{
+    const Entity *entity = &session->entities[slot];
+    if (!entity->guided || !is_frame_policy(entity) || !has_guidance(session, entity, time)) {
+        return GUIDE_NONE;
+    }
+    if (fl_ledger_class(session->ledger, slot, index) == FL_CLASS_BEST_EFFORT) {
+        return entity->guide_ahead >= session->def.guide_from_ns ? GUIDE_INSTEAD : GUIDE_NONE;
+    }
+    bool near = fl__bit(&session->near[index * session->entity_words], slot);
+    return near ? GUIDE_NONE : GUIDE_BESIDE;
+}
+
+int32_t fl__guide_bytes(const FlSession *session, int32_t slot)
+{
+    return GUIDED_HEAD + 1 +
+           fl_guidance_bytes(&session->world, session->entities[slot].guidance.aimed);
+}
+
+int32_t fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside)
+{
+    const Entity *entity = &session->entities[slot];
+    fl_writer_put(w, KIND_GUIDED, 8);
+    fl_writer_put(w, 1, 8);
+    fl_writer_put(w, beside, 8);
+    fl_writer_put(w, entity->epoch & 0xffu, 8);
+    bool written = fl_guidance_encode(w, &session->world, &entity->guidance);
+    FL_ASSERT(written); // it was rounded
+    session->count[FL_SESSION_GUIDANCE_SENT]++;
+    return fl__guide_bytes(session, slot);
+}
+
+void fl__guide_learn(FlSession *session, int32_t index, int32_t slot, FlTime time)
+{
+    Entity *entity = &session->entities[slot];
+    FlLedgerView view;
+    if (!entity->guided || fl_ledger_class(session->ledger, slot, index) == FL_CLASS_FOCUS ||
+        !fl_ledger_read(session->ledger, slot, index, time, &view) ||
+        view.last_sent == FL_FOREVER) {
+        return;
+    }
+    FlTime gap = fl_span(time, view.last_sent);
+    gap = gap > FL_GUIDANCE_AHEAD_MAX_NS ? FL_GUIDANCE_AHEAD_MAX_NS : gap;
+    gap = gap < AHEAD_LEAST ? AHEAD_LEAST : gap;
+    entity->guide_ahead += (gap - entity->guide_ahead) / AHEAD_LEARNS;
+}
+
+// ---------------------------------------------------------------- the receiver
+
+static void heard(FlSession *session, int32_t index, const FlGuidance *guidance, uint16_t epoch,
+                  bool beside, const Moment *when)
+{
+    Entity *entity = fl__entity_for(session, index, guidance->entity, epoch);
+    if (entity == NULL) {
+        return;
+    }
+    if (entity->guide.diameter <= 0.0) {
+        fl_guide_init(&entity->guide, 1.0); // the game says how wide it is
+        fl__guide_snapshots(entity, entity->heard_at);
+    }
+    bool newer = fl_guide_hear(&entity->guide, guidance, when->arrived);
+    session->count[newer ? FL_SESSION_GUIDANCE_TAKEN : FL_SESSION_GUIDANCE_OVERTAKEN]++;
+    if (!newer) {
+        return;
+    }
+    entity->heard_at = when->arrived;
+    if (beside) {
+        fl_guide_snapshot(&entity->guide, when->arrived, PATIENCE_NS);
+    } else {
+        entity->guide.focus_until = when->arrived; // it comes in place of snapshots
+    }
+}
+
+void fl__guide_snapshots(Entity *entity, FlTime arrived)
+{
+    if (entity->guide.diameter > 0.0 && arrived != FL_FOREVER) {
+        fl_guide_snapshot(&entity->guide, arrived, PATIENCE_NS);
+    }
+}
+
+bool fl__guided_read(FlSession *session, int32_t index, FlReader *r, const Moment *when, bool take)
+{
+    uint64_t count = fl_reader_take(r, 8);
+    uint64_t beside = fl_reader_take(r, 8);
+    bool direct = session->lines[index].direct;
+    bool sound = count >= 1 && beside <= 1 && !(direct && !fl__time_known(session));
+    for (uint64_t i = 0; i < count && sound; i++) {
+        uint8_t epoch = (uint8_t)fl_reader_take(r, 8);
+        FlGuidance guidance;
+        sound = fl_guidance_decode(r, &session->world, when->near, &guidance);
+        if (sound && take) {
+            uint16_t near = session->number_epoch[guidance.entity];
+            heard(session, index, &guidance, fl_epoch_unwrap(near, epoch), beside == 1, when);
+        }
+    }
+    return sound && !r->failed;
+}
+
+// Tells the owner, if it is to be told: who never heard anything takes a replica for far.
+static void say_near(FlSession *session, Entity *entity, bool near)
+{
+    entity->near = near;
+    bool told = entity->near_told == 1;
+    if (near != told || entity->near_told == UNTOLD) {
+        fl__bit_set(session->near_due, fl__entity_slot(session, entity));
+        session->nearing = true;
+    }
+}
+
+FlResult fl_entity_guide_view(FlSession *session, FlEntityId id, const FlReplica *replica,
+                              FlTime now, FlGuideView *view)
+{
+    memset(view, 0, sizeof *view);
+    Entity *entity = fl__entity_find(session, id);
+    if (entity == NULL) {
+        return FL_STALE_ID;
+    }
+    FL_ASSERT(replica->diameter > 0.0);
+    if (entity->ours) {
+        return FL_BAD_VALUE;
+    }
+    FlTime time = fl_session_time(session, now);
+    bool posed = fl_show_pose(&entity->show, time, &view->pose) == FL_OK;
+    view->life = entity->show.life;
+    FlGuide *guide = &entity->guide;
+    if (guide->diameter <= 0.0) { // nobody guides it
+        view->mode = FL_GUIDE_NEAR;
+        return posed ? FL_OK : FL_NOT_FOUND;
+    }
+    guide->diameter = replica->diameter;
+    const FlVec3 *snapshot = posed && time < guide->focus_until ? &view->pose.position : NULL;
+    view->cut = fl_guide_take_cut(guide);
+    FlVec3 at = replica->known && !view->cut ? replica->position
+                : snapshot != NULL           ? *snapshot
+                                             : guide->heard.position;
+    view->mode = fl_guide_step(guide, time, at, snapshot);
+    (void)fl_guide_goal(guide, time, snapshot, &view->goal);
+    view->life = view->mode == FL_GUIDE_NEAR ? entity->show.life : guide->heard.life;
+    for (int32_t i = 0; i < FL_GUIDANCE_ACTIONS; i++) {
+        while (fl_guide_play(guide, i, time)) {
+            view->blanks[i]++;
+        }
+    }
+    say_near(session, entity, view->mode == FL_GUIDE_NEAR);
+    return FL_OK;
+}
+
+// ---------------------------------------------------------------- near
+
+void fl__near_line_open(FlSession *session, int32_t line)
+{
+    int32_t member = session->lines[line].member;
+    memset(&session->near[line * session->entity_words], 0,
+           (size_t)session->entity_words * sizeof(uint64_t));
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        Entity *entity = &session->entities[i];
+        if (fl__entity_live(entity) && entity->owner == member) {
+            entity->near_told = UNTOLD;
+        }
+    }
+}
+
+// The next entity at or after slot `from` of which the word is to go over this line.
+static int32_t next_due(const FlSession *session, int32_t index, int32_t from)
+{
+    int32_t slot = fl__bit_next(session->near_due, session->entity_words, from);
+    while (slot != FL__NONE && session->entities[slot].owner != session->lines[index].member) {
+        slot = fl__bit_next(session->near_due, session->entity_words, slot + 1);
+    }
+    return slot;
+}
+
+int32_t fl__near_bytes(const FlSession *session, int32_t index)
+{
+    if (!session->nearing) {
+        return 0;
+    }
+    int32_t count = 0;
+    for (int32_t slot = next_due(session, index, 0); slot != FL__NONE && count < NEAR_AT_MOST;
+         slot = next_due(session, index, slot + 1)) {
+        count++;
+    }
+    return count > 0 ? NEAR_HEAD + NEAR_EACH * count : 0;
+}
+
+int32_t fl__near_write(FlSession *session, int32_t index, FlWriter *w, int32_t room)
+{
+    int32_t bytes = fl__near_bytes(session, index);
+    if (bytes == 0 || bytes > room) {
+        return 0;
+    }
+    int32_t count = (bytes - NEAR_HEAD) / NEAR_EACH;
+    fl_writer_put(w, KIND_NEAR, 8);
+    fl_writer_put(w, (uint64_t)count, 8);
+    int32_t slot = -1;
+    for (int32_t i = 0; i < count; i++) {
+        slot = next_due(session, index, slot + 1);
+        Entity *entity = &session->entities[slot];
+        fl_writer_put(w, entity->number, 16);
+        fl_writer_put(w, entity->near, 8);
+        entity->near_told = entity->near ? 1 : 0;
+        fl__bit_clear(session->near_due, slot);
+        Item item = {ITEM_NEAR, (uint16_t)slot, entity->near ? 1u : 0u};
+        if (!fl__manifest_add(&session->lines[index].manifest, item)) {
+            session->count[FL_SESSION_UNTRACKED]++;
+        }
+    }
+    session->nearing = fl__bit_next(session->near_due, session->entity_words, 0) != FL__NONE;
+    return bytes;
+}
+
+void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value)
+{
+    Entity *entity = &session->entities[slot];
+    if (fl__entity_live(entity) && entity->owner == session->lines[line].member &&
+        entity->near_told == (int32_t)value) {
+        entity->near_told = UNTOLD;
+        fl__bit_set(session->near_due, slot);
+        session->nearing = true;
+    }
+}
+
+bool fl__near_read(FlSession *session, int32_t index, FlReader *r, bool take)
+{
+    uint64_t count = fl_reader_take(r, 8);
+    bool sound = count >= 1 && count <= NEAR_AT_MOST;
+    for (uint64_t i = 0; i < count && sound; i++) {
+        uint32_t number = (uint32_t)fl_reader_take(r, 16);
+        uint64_t near = fl_reader_take(r, 8);
+        sound = !r->failed && near <= 1 && number < (uint32_t)session->world.def.entity_capacity;
+        int32_t slot = sound ? session->by_number[number] : FL__NONE;
+        if (take && slot != FL__NONE && session->entities[slot].ours) {
+            uint64_t *words = &session->near[index * session->entity_words];
+            if (near != 0) {
+                fl__bit_set(words, slot);
+            } else {
+                fl__bit_clear(words, slot);
+            }
+        }
+    }
+    return sound && !r->failed;
+}
