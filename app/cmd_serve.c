@@ -1,111 +1,116 @@
-// fairlead serve: hosts a game of tanks.
+// fairlead serve: hosts a game.
 #include <stdio.h>
-#include <string.h>
 
 #include "app/command.h"
-#include "app/options.h"
-#include "app/play_run.h"
-#include "app/play_setup.h"
+#include "app/play_options.h"
 
 static const char who[] = "fairlead serve";
 
 static const char summary[] =
-    "Hosts a game of tanks over UDP, and prints how others get in. Without --open only who has "
-    "the\n"
-    "invite may join. On a terminal it shows the arena; q or Ctrl-C ends it. docs/guide/play.md\n"
-    "tells more.";
+    "Hosts a game over UDP, and prints how others get in. Without --open only who has the invite\n"
+    "may join. On a terminal it shows the game; q or Ctrl-C ends it. docs/guide/play.md tells "
+    "more.";
 
-typedef struct Choices {
-    const char *game;
-    const char *address;
-    const char *topology;
-    const char *policy;
-    int64_t port, players, bots, seed;
-    double seconds, timeout;
-    bool play, sealed, open, headless, json;
-} Choices;
+// ---------------------------------------------------------------- options
 
-static int parse(Choices *c, int argc, char **argv)
+static void add_game(PlayOptions *table, PlayChoices *c)
 {
-    const Option options[] = {
-        {.value = "GAME", .text = &c->game, .help = "tanks"},
-        {.name = "port",
-         .value = "P",
-         .integer = &c->port,
-         .max = 65535,
-         .help = "listen here (4600); 0: any free one"},
-        {.name = "address",
-         .value = "HOST[:P]",
-         .text = &c->address,
-         .help = "where others reach us: a public address, or that of `fairlead wan`\n(127.0.0.1, "
-                 "and this machine's in its network)"},
-        {.name = "topology",
-         .value = "NAME",
-         .text = &c->topology,
-         .help = "star: everything through us; mesh: players directly; hybrid: directly\nwhere "
-                 "that works, else through us (star)"},
-        {.name = "players",
-         .value = "N",
-         .integer = &c->players,
-         .min = 1,
-         .max = PLAY_PLAYERS_MAX,
-         .help = "let in so many, watchers included (16)"},
-        {.name = "bots",
-         .value = "N",
-         .integer = &c->bots,
-         .max = PLAY_OWN_MAX,
-         .help = "with so many tanks of our own (0)"},
-        {.name = "play", .flag = &c->play, .help = "with a tank for you, too"},
-        {.name = "policy",
-         .value = "NAME",
-         .text = &c->policy,
-         .help = "who gets our tanks' updates when: base, base/3, schedule1, schedule2,\n"
-                 "probabilistic, deterministic, equal-50, ... (base)"},
-        {.name = "sealed",
-         .flag = &c->sealed,
-         .help = "by invite only, nobody else reads or forges (this is the default)"},
-        {.name = "open", .flag = &c->open, .help = "anybody may join, nothing is sealed"},
-        {.name = "seed",
-         .value = "S",
-         .integer = &c->seed,
-         .max = 9007199254740992.0,
-         .help = "of the bots (1)"},
-        {.name = "seconds",
-         .value = "T",
-         .number = &c->seconds,
-         .min = 0.01,
-         .max = 1e8,
-         .help = "end after so long (never)"},
-        {.name = "timeout",
-         .value = "T",
-         .number = &c->timeout,
-         .min = 1,
-         .max = 600,
-         .help = "give a silent player up after so long (10)"},
-        {.name = "headless", .flag = &c->headless, .help = "a line a second instead of the arena"},
-        {.name = "json",
-         .flag = &c->json,
-         .help = "print JSON: the address and invite at once, figures at the end"},
-    };
-    const CommandLine line = {who, summary, options, sizeof options / sizeof *options};
-    return options_parse(&line, argc, argv);
+    play_options_add(
+        table, (Option){.value = "GAME", .text = &c->plain[0], .help = "tanks or racing (tanks)"});
+    play_options_add(table, (Option){.name = "bots",
+                                     .value = "N",
+                                     .integer = &c->bots,
+                                     .max = PLAY_OWN_MAX,
+                                     .help = "with so many tanks or cars of our own (0)"});
+    play_options_add(table,
+                     (Option){.name = "play", .flag = &c->play, .help = "with one for you, too"});
+    play_options_drive(table, c);
+    play_options_add(table, (Option){.name = "course",
+                                     .value = "NAME",
+                                     .text = &c->rules.course,
+                                     .help = "racing: ring, bean or serpent (bean)"});
+    play_options_add(table, (Option){.name = "laps",
+                                     .value = "N",
+                                     .integer = &c->rules.laps,
+                                     .min = 1,
+                                     .max = 100,
+                                     .help = "racing: so many (3)"});
+    play_options_add(table, (Option){.name = "cars",
+                                     .value = "N",
+                                     .integer = &c->rules.cars,
+                                     .min = 2,
+                                     .max = 16,
+                                     .help = "racing: at most so many, and when they are there it\n"
+                                             "starts at once (16)"});
+    play_options_add(table, (Option){.name = "races",
+                                     .value = "N",
+                                     .integer = &c->rules.races,
+                                     .max = 1e6,
+                                     .help = "racing: end after so many; 0: never (0)"});
+    play_options_add(table,
+                     (Option){.name = "show",
+                              .value = "SCHEME",
+                              .text = &c->rules.show,
+                              .help = "racing: how everybody sees the others: nc, causality,\n"
+                                      "dr, dr+causality, adaptive or best (best)"});
 }
 
-static int check(const Choices *c, PlayHostDef *def)
+static void add_door(PlayOptions *table, PlayChoices *c)
 {
-    if (c->game != NULL && strcmp(c->game, "tanks") != 0) {
-        return command_fail(EXIT_BAD_INPUT, who, "there is no game '%s' here; tanks is one",
-                            c->game);
+    play_options_add(table, (Option){.name = "port",
+                                     .value = "P",
+                                     .integer = &c->port,
+                                     .max = 65535,
+                                     .help = "listen here (4600); 0: any free one"});
+    play_options_add(
+        table, (Option){.name = "address",
+                        .value = "HOST[:P]",
+                        .text = &c->address,
+                        .help = "where others reach us: a public address, or that of `fairlead "
+                                "wan`\n(127.0.0.1, and this machine's in its network)"});
+    play_options_add(
+        table, (Option){.name = "topology",
+                        .value = "NAME",
+                        .text = &c->topology,
+                        .help = "star: everything through us; mesh: players directly; hybrid: "
+                                "directly\nwhere they can, else through us (tanks star, racing "
+                                "mesh)"});
+    play_options_add(table, (Option){.name = "players",
+                                     .value = "N",
+                                     .integer = &c->players,
+                                     .min = 1,
+                                     .max = PLAY_PLAYERS_MAX,
+                                     .help = "let in so many, watchers included (16)"});
+    play_options_add(
+        table,
+        (Option){.name = "sealed",
+                 .flag = &c->sealed,
+                 .help = "by invite only, nobody else reads or forges (this is the default)"});
+    play_options_add(
+        table,
+        (Option){.name = "open", .flag = &c->open, .help = "anybody may join, nothing is sealed"});
+}
+
+static int check(const PlayChoices *c, PlayHostDef *def)
+{
+    const PlayGame *game = c->plain[0] != NULL ? play_game_find(c->plain[0]) : play_game_at(0);
+    if (game == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "there is no game '%s' here; there are %s",
+                            c->plain[0], play_game_names());
     }
     if (c->open && c->sealed) {
         return command_fail(EXIT_BAD_INPUT, who, "--open and --sealed exclude each other");
     }
-    if (!play_topology_find(c->topology, &def->topology)) {
+    def->part.game = game;
+    def->topology = game->topology;
+    if (c->topology != NULL && !play_topology_find(c->topology, &def->topology)) {
         return command_fail(EXIT_BAD_INPUT, who, "--topology: '%s' is none of star, mesh, hybrid",
                             c->topology);
     }
     return OPTIONS_GO_ON;
 }
+
+// ---------------------------------------------------------------- how others get in
 
 static void announce_json(const PlayDoor *door, const char *bound, const char *address)
 {
@@ -136,58 +141,84 @@ static void announce(const PlayDoor *door, bool json)
     fflush(stdout);
 }
 
-static void make_hint(const PlayDoor *door, bool play, char *hint, size_t size)
+static void make_hint(const PlayDoor *door, const char *keys, char *hint, size_t size)
 {
     char address[FL_ADDRESS_TEXT_BYTES];
     fl_address_format(door->address, address);
-    snprintf(hint, size, "%sfairlead join %s",
-             play ? "w a s d or arrows: drive; space: fire; q: quit | " : "q ends it | ",
+    snprintf(hint, size, "%s | fairlead join %s", keys,
              door->invite[0] != '\0' ? door->invite : address);
 }
 
-int cmd_serve(int argc, char **argv)
+static PlayHostDef host_def(const PlayChoices *c)
 {
-    Choices c = {.topology = "star",
-                 .policy = "base",
-                 .port = PLAY_PORT,
-                 .players = 16,
-                 .seed = 1,
-                 .timeout = 10.0};
-    PlayHostDef def = {.who = who};
-    int status = parse(&c, argc, argv);
+    PlayHostDef def = {.part = {.who = who,
+                                .own_count = (int32_t)c->bots + (c->play ? 1 : 0),
+                                .keys = c->play,
+                                .policy = c->policy,
+                                .seed = (uint64_t)c->seed,
+                                .timeout_s = c->timeout},
+                       .rules = c->rules,
+                       .port = c->port,
+                       .address = c->address,
+                       .players = (int32_t)c->players,
+                       .open = c->open};
+    return def;
+}
+
+static int play(const PlayChoices *c, const PlayHostDef *def, PlayNode *node, const PlayDoor *door)
+{
+    PlayTape *tape = def->part.tape;
+    char hint[FL_SEAL_INVITE_TEXT + 160];
+    make_hint(door, c->play ? def->part.game->keys : "q ends it", hint, sizeof hint);
+    if (!play_tape_replays(tape)) {
+        announce(door, c->json);
+    }
+    play_tape_begin(tape, def->part.game->name);
+    PlayRun run = {.who = who,
+                   .command = "serve",
+                   .nodes = &node,
+                   .node_count = 1,
+                   .seconds = c->seconds,
+                   .headless = c->headless,
+                   .json = c->json,
+                   .keys = c->play,
+                   .hint = hint,
+                   .seed = (uint64_t)c->seed,
+                   .tape = tape};
+    return play_run(&run);
+}
+
+int play_serve_again(PlayTape *tape, int argc, char **argv)
+{
+    PlayChoices c = play_choices_default();
+    PlayOptions table = {.count = 0};
+    add_game(&table, &c);
+    add_door(&table, &c);
+    play_options_run(&table, &c);
+    const CommandLine line = {who, summary, table.options, table.count};
+    int status = options_parse(&line, argc, argv);
+    PlayHostDef def = host_def(&c);
     status = status == OPTIONS_GO_ON ? check(&c, &def) : status;
+    if (status == OPTIONS_GO_ON && tape == NULL) {
+        status = play_tape_record(who, c.record, argc, argv, &tape);
+    }
+    def.part.tape = tape;
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    def.port = c.port;
-    def.address = c.address;
-    def.players = (int32_t)c.players;
-    def.open = c.open;
-    def.tank_count = (int32_t)c.bots + (c.play ? 1 : 0);
-    def.keys = c.play;
-    def.policy = c.policy;
-    def.seed = (uint64_t)c.seed;
-    def.timeout_s = c.timeout;
+    FL_ASSERT(def.part.game != NULL);
     play_run_prepare();
     PlayNode *node = NULL;
     PlayDoor door;
     status = play_host_open(&def, &node, &door);
     if (status == OPTIONS_GO_ON) {
-        char hint[FL_SEAL_INVITE_TEXT + 128];
-        make_hint(&door, c.play, hint, sizeof hint);
-        announce(&door, c.json);
-        PlayRun run = {.who = who,
-                       .command = "serve",
-                       .nodes = &node,
-                       .node_count = 1,
-                       .seconds = c.seconds,
-                       .headless = c.headless,
-                       .json = c.json,
-                       .keys = c.play,
-                       .hint = hint,
-                       .seed = (uint64_t)c.seed};
-        status = play_run(&run);
+        status = play(&c, &def, node, &door);
     }
     play_node_destroy(node);
-    return status;
+    return play_tape_finish(tape, status);
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    return play_serve_again(NULL, argc, argv);
 }

@@ -30,6 +30,7 @@ __attribute__((format(printf, 3, 4))) int command_fail(int status, const char *w
 
 int cmd_bench(int argc, char **argv);
 int cmd_bots(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
 int cmd_join(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_lab_figures(int argc, char **argv);
@@ -37,6 +38,7 @@ int cmd_lab_report(int argc, char **argv);
 int cmd_lab_run(int argc, char **argv);
 int cmd_lab_runs(int argc, char **argv);
 int cmd_lab_verify(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_trace_info(int argc, char **argv);

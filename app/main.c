@@ -11,13 +11,15 @@ static const char summary[] =
 
 static const Command commands[] = {
     {"bench", "time contenders against each other", cmd_bench},
-    {"bots", "join a game of tanks with bots", cmd_bots},
-    {"join", "play tanks in the terminal", cmd_join},
+    {"bots", "join a game of tanks or racing with bots", cmd_bots},
+    {"demo", "a live match with far-away players, and a page that shows it", cmd_demo},
+    {"join", "play tanks or racing in the terminal", cmd_join},
     {"lab", "experiments in virtual time, and the papers' claims", cmd_lab},
-    {"serve", "host a game of tanks", cmd_serve},
+    {"replay", "play a recorded session again, exactly", cmd_replay},
+    {"serve", "host a game of tanks or racing", cmd_serve},
     {"trace", "recorded games: what they hold, what dead reckoning would cost", cmd_trace},
     {"wan", "a bad network in front of any UDP game", cmd_wan},
-    {"watch", "look on at a game of tanks", cmd_watch},
+    {"watch", "look on at a game of tanks or racing", cmd_watch},
 };
 
 /// A full disk shows only when the last bytes go out.

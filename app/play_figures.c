@@ -87,7 +87,7 @@ const PlayFigures *play_meter_read(PlayMeter *meter, const PlayNode *node, FlTim
     if (span < METER_NS) {
         return &meter->figures;
     }
-    FlNetStats stats = fl_net_stats(node->net);
+    FlNetStats stats = play_port_stats(&node->port);
     PlayFigures figures = read_figures(node, now);
     figures.up_bytes_s = (double)(stats.sent_bytes - meter->sent) / fl_span_seconds(span);
     figures.down_bytes_s = (double)(stats.received_bytes - meter->received) / fl_span_seconds(span);
@@ -132,11 +132,12 @@ void play_figures_errors(const PlayNode *node, FlTime now, char *out, size_t siz
         }
         double seconds = fl_span_seconds(fl_span(node->time_last, own->born));
         double each = seconds > 0.0 ? 1.0 / seconds : 0.0;
-        put(&text, "%stank %d off by %.3f, spread %.3f, for %d", count++ == 0 ? "" : "; ",
-            own->tank.id, report.mean * each, report.sd * each, report.receiver_count);
+        put(&text, "%s%s %s off by %.3f, spread %.3f, for %d", count++ == 0 ? "" : "; ",
+            node->game->thing, own->name, report.mean * each, report.sd * each,
+            report.receiver_count);
     }
     if (count == 0) {
-        put(&text, "nobody sees our tanks yet");
+        put(&text, "nobody sees our %ss yet", node->game->thing);
     }
 }
 
@@ -182,7 +183,7 @@ static int32_t link_drops(const PlayNode *node, FlTime now, Drop *drops, int32_t
 
 static int32_t net_drops(const PlayNode *node, Drop *drops, int32_t count)
 {
-    FlNetStats stats = fl_net_stats(node->net);
+    FlNetStats stats = play_port_stats(&node->port);
     count = add_drop(drops, count, "net", "truncated", stats.truncated_count);
     count = add_drop(drops, count, "net", "kernel_full", stats.kernel_dropped_count);
     count = add_drop(drops, count, "net", "refused", stats.refused_count);
@@ -230,44 +231,35 @@ static json_t *whole(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-json_t *play_checks_json(const PlayChecks *checks)
+json_t *play_checks_json(const PlayGame *game, const PlayChecks *checks)
 {
     json_t *faults = json_object();
-#define PLAY_FAULT_JSON(name, meaning) json_object_set_new(faults, #name, whole(checks->name));
-    PLAY_FAULT_TABLE(PLAY_FAULT_JSON)
-#undef PLAY_FAULT_JSON
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "faults",
-                     whole(play_checks_faults(checks)), "by_kind", faults, "deaths_applied",
-                     whole(checks->deaths_applied), "kills_told", whole(checks->kills_told),
-                     "kills_heard", whole(checks->kills_heard), "shots_told",
-                     whole(checks->shots_told), "shots_heard", whole(checks->shots_heard),
-                     "shots_dropped", whole(checks->shots_dropped), "events_rejected",
-                     whole(checks->events_rejected), "looks", whole(checks->looks), "ticks",
-                     whole(checks->ticks), "ticks_skipped", whole(checks->ticks_skipped),
-                     "outside_worst", json_number(checks->outside_worst));
-}
-
-static json_t *tank_json(const PlayNode *node, const PlayOwn *own, FlTime now)
-{
-    FlEntityReport report;
-    bool seen = fl_entity_report(node->session, own->entity, now, &report) == FL_OK;
-    return json_pack("{s:i,s:I,s:I,s:I,s:I,s:f,s:i,s:o,s:o}", "id", own->tank.id, "lives",
-                     (json_int_t)own->tank.life, "shots", (json_int_t)own->tank.shots, "kills",
-                     (json_int_t)own->tank.kills, "deaths", (json_int_t)own->tank.deaths, "driven",
-                     own->tank.driven, "receivers", seen ? report.receiver_count : 0, "mean_error",
-                     json_number(seen ? report.mean : UNKNOWN), "error_sd",
-                     json_number(seen ? report.sd : UNKNOWN));
-}
-
-static json_t *tanks_json(const PlayNode *node, FlTime now)
-{
-    json_t *tanks = json_array();
-    for (int32_t i = 0; i < node->own_count; i++) {
-        if (node->own[i].entity.index1 != 0) {
-            json_array_append_new(tanks, tank_json(node, &node->own[i], now));
-        }
+    json_t *all = json_pack("{s:o,s:o}", "faults", whole(play_checks_faults(game, checks)),
+                            "by_kind", faults);
+    for (int32_t i = 0; i < play_count_total(game); i++) {
+        PlayCount count = play_count_at(game, i);
+        json_object_set_new(count.fault ? faults : all, count.name, whole(checks->count[i]));
     }
-    return tanks;
+    json_object_set_new(all, "outside_worst", json_number(checks->outside_worst));
+    return all;
+}
+
+static json_t *things_json(const PlayNode *node, FlTime now)
+{
+    json_t *things = json_array();
+    for (int32_t i = 0; i < node->own_count; i++) {
+        if (!play_own_there(node, i)) {
+            continue;
+        }
+        FlEntityReport report;
+        bool seen = fl_entity_report(node->session, node->own[i].entity, now, &report) == FL_OK;
+        json_t *thing = node->game->thing_json(node, i);
+        json_object_set_new(thing, "receivers", json_integer(seen ? report.receiver_count : 0));
+        json_object_set_new(thing, "mean_error", json_number(seen ? report.mean : UNKNOWN));
+        json_object_set_new(thing, "error_sd", json_number(seen ? report.sd : UNKNOWN));
+        json_array_append_new(things, thing);
+    }
+    return things;
 }
 
 static json_t *drops_json(const PlayNode *node, FlTime now)
@@ -306,21 +298,12 @@ static int32_t direct_peers(const PlayNode *node)
     return count;
 }
 
-static int32_t tanks_seen(const PlayNode *node)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < node->tank_count; i++) {
-        count += node->seen[i].life != 0 ? 1 : 0;
-    }
-    return count;
-}
-
 json_t *play_node_json(const PlayNode *node, FlTime now)
 {
     FlPeerStatus self = {.number = -1};
     (void)(fl_peer_status(node->session, fl_peer_self(node->session), &self) == FL_OK);
     PlayFigures figures = read_figures(node, now);
-    FlNetStats net = fl_net_stats(node->net);
+    FlNetStats net = play_port_stats(&node->port);
     json_t *line =
         json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rtt_ms", json_number(figures.rtt_ms),
                   "rtt_worst_ms", json_number(figures.rtt_worst_ms), "loss_out",
@@ -328,14 +311,22 @@ json_t *play_node_json(const PlayNode *node, FlTime now)
                   "clock_error_ms", json_number(figures.clock_error_ms), "bytes_out",
                   whole(net.sent_bytes), "bytes_in", whole(net.received_bytes), "packets_out",
                   whole(net.sent_count), "packets_in", whole(net.received_count));
-    return json_pack(
-        "{s:i,s:b,s:i,s:i,s:i,s:o,s:o,s:o,s:i,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number,
-        "joined", node->joined, "players", figures.players, "players_peak", node->peers_peak + 1,
-        "direct", direct_peers(node), "peers_joined", whole(node->peers_joined), "peers_left",
-        whole(node->peers_left), "host_changes", whole(node->host_changes), "tanks_seen",
-        tanks_seen(node), "session_s", json_number(fl_span_seconds(node->time_last)), "line", line,
-        "tanks", tanks_json(node, now), "counts", counts_json(node), "drops", drops_json(node, now),
-        "checks", play_checks_json(&node->checks));
+    json_t *object = json_pack(
+        "{s:i,s:b,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number, "joined",
+        node->joined, "players", figures.players, "players_peak", node->peers_peak + 1, "direct",
+        direct_peers(node), "peers_joined", whole(node->peers_joined), "peers_left",
+        whole(node->peers_left), "host_changes", whole(node->host_changes), "session_s",
+        json_number(fl_span_seconds(node->time_last)), "line", line, "counts", counts_json(node),
+        "drops", drops_json(node, now), "checks", play_checks_json(node->game, &node->checks));
+    char name[32];
+    snprintf(name, sizeof name, "%ss", node->game->thing);
+    json_object_set_new(object, name, things_json(node, now));
+    snprintf(name, sizeof name, "%ss_seen", node->game->thing);
+    json_object_set_new(object, name, json_integer(node->game->seen(node)));
+    if (node->game->node_json != NULL) {
+        node->game->node_json(node, object);
+    }
+    return object;
 }
 
 int64_t play_resident_kib(void)

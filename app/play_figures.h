@@ -2,8 +2,6 @@
 #ifndef APP_PLAY_FIGURES_H
 #define APP_PLAY_FIGURES_H
 
-#include <jansson.h>
-
 #include "app/play_node.h"
 
 /// The line's figures, over the last second and over all peers that we talk to.
@@ -32,9 +30,9 @@ const PlayFigures *play_meter_read(PlayMeter *meter, const PlayNode *node, FlTim
 /// first is out, the second in. Without a line end.
 void play_figures_line(const PlayFigures *figures, char *out, size_t size);
 
-/// How each own tank is seen by the others: "tank 3 off by 0.310, spread 0.020, for 4": distance
+/// How each own thing is seen by the others: "tank 3 off by 0.310, spread 0.020, for 4": distance
 /// on average over time and receivers, and its deviation between them (FlEntityReport, divided by
-/// the seconds since the tank was made).
+/// the seconds since it was made).
 void play_figures_errors(const PlayNode *node, FlTime now, char *out, size_t size);
 
 /// "drops: 3 duplicate, 1 stranger" or "drops: none".
@@ -43,7 +41,7 @@ void play_figures_drops(const PlayNode *node, FlTime now, char *out, size_t size
 /// Everything about a node, for machines. NULL: out of memory.
 json_t *play_node_json(const PlayNode *node, FlTime now);
 
-json_t *play_checks_json(const PlayChecks *checks);
+json_t *play_checks_json(const PlayGame *game, const PlayChecks *checks);
 
 /// Resident memory of this process in KiB; 0 if the system does not say.
 int64_t play_resident_kib(void);

@@ -1,29 +1,32 @@
 // A node: its session, its socket, and the order in which things happen.
 #include "app/play_node.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "app/command.h"
+
+#define CATCH_UP_S 1
 
 // ---------------------------------------------------------------- making and ending
 
 static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
 {
-    TanksRules rules = tanks_rules_default();
-    *result = tanks_world_init(&rules, &node->world);
-    node->net = def->net;
+    node->game = def->game;
+    node->port = def->port;
     node->policy = def->policy;
     node->seed = def->seed;
     node->tick = -1;
-    node->own_count = def->tank_count;
-    for (int32_t i = 0; i < def->tank_count; i++) {
+    node->own_count = def->own_count;
+    for (int32_t i = 0; i < def->own_count; i++) {
         node->own[i].keys = def->keys && i == 0;
     }
-    node->created = fl_net_now();
+    node->created = play_tape_now(node->port.tape);
+    node->now = node->created;
     node->join_timeout = def->session.join_timeout_ns;
     node->frame_ns = FL_SEC(1) / def->frame_hz;
     node->next_frame = node->created;
+    *result = node->game->open(node, def->rules);
     if (*result == FL_OK) {
         *result = fl_session_create(&def->session, node->created, &node->session);
     }
@@ -32,12 +35,12 @@ static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
 
 FlResult play_node_create(const PlayNodeDef *def, PlayNode **out)
 {
-    FL_ASSERT(def->tank_count >= 0 && def->tank_count <= PLAY_OWN_MAX);
+    FL_ASSERT(def->own_count >= 0 && def->own_count <= PLAY_OWN_MAX);
     FL_ASSERT(def->frame_hz >= 1);
     *out = NULL;
     PlayNode *node = calloc(1, sizeof *node);
     if (node == NULL) {
-        fl_net_destroy(def->net);
+        fl_net_destroy(def->port.net);
         return FL_NO_MEMORY;
     }
     FlResult result;
@@ -52,8 +55,9 @@ FlResult play_node_create(const PlayNodeDef *def, PlayNode **out)
 void play_node_destroy(PlayNode *node)
 {
     if (node != NULL) {
+        node->game->close(node);
         fl_session_destroy(node->session);
-        fl_net_destroy(node->net);
+        fl_net_destroy(node->port.net);
         free(node);
     }
 }
@@ -61,10 +65,10 @@ void play_node_destroy(PlayNode *node)
 void play_node_leave(PlayNode *node)
 {
     if (!node->left) {
-        FlTime now = fl_net_now();
+        FlTime now = play_tape_now(node->port.tape);
         node->left = true;
         fl_session_leave(node->session, now);
-        fl_run_send(node->net, node->session, now);
+        play_port_send(&node->port, node->session, now);
     }
 }
 
@@ -74,8 +78,60 @@ int play_node_status(const PlayNode *node)
         return 0;
     }
     // Silence ends an attempt when its time is over, and nothing else does.
-    bool silence = fl_span(fl_net_now(), node->created) >= node->join_timeout;
+    bool silence = fl_span(node->now, node->created) >= node->join_timeout;
     return node->joined || silence ? EXIT_FAILED : EXIT_BAD_INPUT;
+}
+
+// ---------------------------------------------------------------- ticks and own things
+
+FlTime play_tick_time(const PlayNode *node, int64_t tick)
+{
+    return tick * FL_SEC(1) / node->game->tick_hz;
+}
+
+int64_t play_tick_at(const PlayNode *node, FlTime time)
+{
+    int64_t hz = node->game->tick_hz;
+    int64_t tick = time / FL_SEC(1) * hz + time % FL_SEC(1) * hz / FL_SEC(1);
+    return play_tick_time(node, tick + 1) <= time ? tick + 1 : tick; // a tick's time is rounded
+}
+
+int32_t play_own_make(PlayNode *node, int32_t own, FlEntityDef def)
+{
+    PlayOwn *made = &node->own[own];
+    FlEntityStatus status;
+    def.send = node->policy;
+    if (fl_entity_create(node->session, &def, &made->entity) != FL_OK) {
+        return -1; // not all is known yet: with the next frame
+    }
+    if (fl_entity_status(node->session, made->entity, &status) != FL_OK) {
+        return -1;
+    }
+    made->born = node->time_last;
+    snprintf(made->name, sizeof made->name, "%u", (unsigned)status.number);
+    PlayWitness witness = play_tape_witness(node->port.tape);
+    if (witness.made != NULL) {
+        witness.made(witness.ctx, node, own, &def);
+    }
+    return (int32_t)status.number;
+}
+
+void play_own_set(PlayNode *node, int32_t own, FlState state)
+{
+    state.time = fl_session_when(node->session, play_tick_time(node, node->tick));
+    FlResult result = fl_entity_set(node->session, node->own[own].entity, &state);
+    play_expect(node, PLAY_SET_REFUSED, result == FL_OK);
+    PlayWitness witness = play_tape_witness(node->port.tape);
+    if (witness.moved != NULL) {
+        witness.moved(witness.ctx, node, own, &state);
+    }
+}
+
+void play_blob_set(PlayNode *node, FlEntityId id, const FlWriter *writer)
+{
+    bool told = !writer->failed && fl_entity_state_set(node->session, id, writer->bytes,
+                                                       fl_writer_size(writer)) == FL_OK;
+    play_expect(node, PLAY_SET_REFUSED, told);
 }
 
 // ---------------------------------------------------------------- going on
@@ -88,7 +144,7 @@ static void poll_notices(PlayNode *node)
         node->peers_left += notice.kind == FL_NOTICE_PEER_LEFT ? 1 : 0;
         if (notice.kind == FL_NOTICE_HOST_CHANGED) {
             node->host_changes++;
-            play_look_forgive(node);
+            node->game->forgive(node);
         }
     }
     int32_t peers = fl_peer_count(node->session);
@@ -98,8 +154,40 @@ static void poll_notices(PlayNode *node)
 static void check_time(PlayNode *node, FlTime now)
 {
     FlTime time = fl_session_time(node->session, now);
-    node->checks.time_backwards += time < node->time_last ? 1 : 0;
+    play_expect(node, PLAY_TIME_BACKWARDS, time >= node->time_last);
     node->time_last = time;
+}
+
+static void hear(PlayNode *node)
+{
+    FlEvent event;
+    while (fl_event_take(node->session, &event) == FL_OK) {
+        node->game->hear(node, &event);
+    }
+}
+
+// All ticks up to `now`. A node that was held up makes up for up to a second of them; beyond that
+// its things stood still.
+static void play_ticks(PlayNode *node, FlTime now)
+{
+    int64_t target = play_tick_at(node, fl_session_time(node->session, now));
+    if (node->tick < 0) {
+        node->tick = target;
+    }
+    if (target - node->tick > CATCH_UP_S * node->game->tick_hz) {
+        node->checks.count[PLAY_TICKS_SKIPPED] += (uint64_t)(target - 1 - node->tick);
+        node->tick = target - 1;
+        node->game->skip(node);
+    }
+    for (int32_t i = 0; i < node->own_count; i++) {
+        if (!play_own_there(node, i) && !node->game->make(node, i)) {
+            break; // in order: the player's first
+        }
+    }
+    while (node->tick < target) {
+        node->game->tick(node);
+        play_tally(node, PLAY_TICKS);
+    }
 }
 
 static void play_frame(PlayNode *node, FlTime now)
@@ -109,27 +197,32 @@ static void play_frame(PlayNode *node, FlTime now)
         node->next_frame = now + node->frame_ns;
     }
     if (fl_session_time_error(node->session) != FL_FOREVER) {
-        play_look(node, now);
-        play_game_step(node, now);
+        node->game->look(node, now);
+        play_ticks(node, now);
     }
 }
 
 void play_node_step(PlayNode *node)
 {
-    fl_run_receive(node->net, node->session);
-    FlTime now = fl_net_now();
+    play_port_receive(&node->port, node->session);
+    FlTime now = play_tape_now(node->port.tape);
+    node->now = now;
     FlSessionState state = fl_session_state(node->session);
     if (state == FL_SESSION_RUNNING) {
         node->joined = true;
         check_time(node, now);
         poll_notices(node);
-        play_game_hear(node);
+        hear(node);
         if (now >= node->next_frame) {
             play_frame(node, now);
         }
-        play_game_tell(node);
+        node->game->tell(node);
     }
-    fl_run_send(node->net, node->session, now);
+    play_port_send(&node->port, node->session, now);
+    PlayWitness witness = play_tape_witness(node->port.tape);
+    if (witness.stepped != NULL) {
+        witness.stepped(witness.ctx, node, now);
+    }
 }
 
 FlTime play_node_deadline(PlayNode *node, FlTime now)
@@ -137,61 +230,4 @@ FlTime play_node_deadline(PlayNode *node, FlTime now)
     FlTime deadline = fl_session_deadline(node->session, now);
     bool playing = fl_session_state(node->session) == FL_SESSION_RUNNING;
     return playing && node->next_frame < deadline ? node->next_frame : deadline;
-}
-
-// ---------------------------------------------------------------- looking
-
-TanksView play_node_view(const PlayNode *node, TanksSeen *dense, TanksTank *own)
-{
-    TanksView view = {.world = &node->world,
-                      .tick = node->tick,
-                      .tanks = dense,
-                      .shots = node->shots,
-                      .shot_count = node->shot_count};
-    bool drives = node->own_count > 0 && node->own[0].keys && node->own[0].entity.index1 != 0;
-    for (int32_t i = 0; i < node->tank_count; i++) {
-        bool ours = drives && i == node->own[0].tank.id;
-        if (ours) {
-            *own = node->own[0].tank;
-            own->id = view.tank_count; // its place among the letters
-            view.own = own;
-        }
-        if (ours || node->seen[i].life != 0) {
-            dense[view.tank_count++] = node->seen[i];
-        }
-    }
-    if (view.tick < 0 || view.own == NULL) {
-        view.tick = tanks_tick_at(&node->world, node->time_last);
-    }
-    return view;
-}
-
-// ---------------------------------------------------------------- checks
-
-uint64_t play_checks_faults(const PlayChecks *checks)
-{
-    uint64_t faults = 0;
-#define PLAY_FAULT_SUM(name, meaning) faults += checks->name;
-    PLAY_FAULT_TABLE(PLAY_FAULT_SUM)
-#undef PLAY_FAULT_SUM
-    return faults;
-}
-
-void play_checks_add(PlayChecks *sum, const PlayChecks *more)
-{
-#define PLAY_FAULT_ADD(name, meaning) sum->name += more->name;
-    PLAY_FAULT_TABLE(PLAY_FAULT_ADD)
-#undef PLAY_FAULT_ADD
-    sum->deaths_applied += more->deaths_applied;
-    sum->kills_told += more->kills_told;
-    sum->kills_heard += more->kills_heard;
-    sum->shots_told += more->shots_told;
-    sum->shots_heard += more->shots_heard;
-    sum->shots_dropped += more->shots_dropped;
-    sum->events_rejected += more->events_rejected;
-    sum->looks += more->looks;
-    sum->ticks += more->ticks;
-    sum->ticks_skipped += more->ticks_skipped;
-    sum->outside_worst =
-        more->outside_worst > sum->outside_worst ? more->outside_worst : sum->outside_worst;
 }

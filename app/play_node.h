@@ -1,146 +1,63 @@
-// One node of a networked game of tanks: a session on a socket, the tanks that are its own, and
-// what it sees of the others. `serve`, `join`, `bots` and `watch` run one or many of them.
+// One node of a networked game: a session on a socket, the things that are its own (tanks, cars),
+// and what it sees of the others. `serve`, `join`, `bots` and `watch` run one or many of them.
 //
 //     datagrams ──▶ session ──▶ notices, events, poses ──▶ look ──▶ bots and keys decide
 //         ▲                                                              │
-//         └── events, states, blobs ◀── judge ◀── step, tick by tick ◀───┘
+//         └────── events, states, blobs ◀────── step, tick by tick ◀─────┘
 //
-// How the game travels. A tank is an entity of kind PLAY_KIND_TANK, and its id is the entity's
-// number: the host gives every member an equal share of the 256 numbers, so ids are unique without
-// asking. Its blob is a TanksStatus; every spawn is a cut, so the entity's life and the tank's are
-// the same number. A shot is told to all, unordered; every node lets it fly. The victim's node
-// alone judges a hit, by the victim's true poses (also those of a moment ago: shots arrive late);
-// it tells all of the kill, in order, and the killer's node counts it.
-//
-// Whatever a peer says is checked and counted (PlayChecks), never asserted on.
+// What is inside these steps is the game's: play_game.h.
 #ifndef APP_PLAY_NODE_H
 #define APP_PLAY_NODE_H
 
-#include "fairlead/fairlead.h"
-#include "tanks/tanks.h"
+#include "app/play_game.h"
+#include "app/play_port.h"
 
-#define PLAY_KIND_TANK 1
-#define PLAY_OWN_MAX 32  ///< Tanks of one node.
-#define PLAY_HISTORY 128 ///< Ticks of own poses that are remembered: two seconds.
-#define PLAY_SHOTS 1024  ///< Known to fly at once.
-#define PLAY_OUTBOX 128  ///< Events that wait for the session's queue.
+#define PLAY_OWN_MAX 32 ///< Things of one node.
 
-// ---------------------------------------------------------------- what must hold
-
-/// X(name, meaning). All of them stay 0, or something is broken.
-#define PLAY_FAULT_TABLE(X)                                                                        \
-    X(time_backwards, "session time went back")                                                    \
-    X(outside_arena, "a tank was shown further outside than its speed explains")                   \
-    X(old_life, "a tank's blob went back to an earlier life")                                      \
-    X(killed_twice, "one life was told to have ended twice")                                       \
-    X(end_untold, "a life ended, and nobody told of it")                                           \
-    X(end_unseen, "a life was told to have ended, and went on")                                    \
-    X(bad_event, "an event that nobody encodes")                                                   \
-    X(bad_status, "a blob that nobody encodes")                                                    \
-    X(kill_lost, "a kill that could not be told")                                                  \
-    X(set_refused, "a state of ours that the session refused")
-
-/// What a node found wrong, by kind; and figures that are no faults.
-typedef struct PlayChecks {
-#define PLAY_FAULT_ROW(name, meaning) uint64_t name;
-    PLAY_FAULT_TABLE(PLAY_FAULT_ROW)
-#undef PLAY_FAULT_ROW
-    uint64_t deaths_applied; ///< Of own tanks,
-    uint64_t kills_told;     ///< and told to everybody: the same, but for what waits in the outbox.
-    uint64_t kills_heard;
-    uint64_t shots_told, shots_heard;
-    uint64_t shots_dropped; ///< Told or heard with no room for them.
-    uint64_t
-        events_rejected; ///< Not the sender's to tell, or too old: the peer's mistake, or late.
-    uint64_t looks;      ///< At other tanks that are alive.
-    uint64_t ticks, ticks_skipped;
-    double outside_worst; ///< Units beyond the wall at which a tank was shown; 0: never.
-} PlayChecks;
-
-/// Faults altogether.
-uint64_t play_checks_faults(const PlayChecks *checks);
-
-/// Adds `more` to `sum`.
-void play_checks_add(PlayChecks *sum, const PlayChecks *more);
-
-// ---------------------------------------------------------------- tanks
-
-typedef struct PlayPast {
-    int64_t tick; ///< 0: nothing here (no tank moves before tick 1).
-    TanksSeen seen;
-} PlayPast;
-
-/// A tank of our own.
+/// A thing of our own.
 typedef struct PlayOwn {
     FlEntityId entity; ///< {0} until it is there.
-    TanksTank tank;
-    TanksBot bot;
-    bool keys;   ///< The player drives it.
-    FlTime born; ///< Session time.
-    PlayPast past[PLAY_HISTORY];
+    char name[8];      ///< By which people know it.
+    bool keys;         ///< The player drives it.
+    FlTime born;       ///< Session time.
 } PlayOwn;
 
-/// Somebody else's tank, by its id.
-typedef struct PlayOther {
-    FlEntityId entity; ///< What all the rest is about.
-    TanksStatus status;
-    bool known;          ///< A blob has come.
-    uint32_t first_life; ///< The first blob's: of later lives we must hear how they end.
-    uint32_t ended;      ///< The newest life that we were told has ended.
-    uint32_t ends_heard; ///< Of lives after first_life.
-    FlTime odd_since;    ///< Blob and kills disagree since then (session time); FL_FOREVER: no.
-} PlayOther;
-
-typedef struct PlayMessage {
-    uint8_t bytes[TANKS_EVENT_BYTES_MAX];
-    int32_t count;
-    TanksEventKind kind;
-} PlayMessage;
-
-// ---------------------------------------------------------------- the node
-
 typedef struct PlayNodeDef {
-    FlSessionDef session; ///< What seal_server and token point to is read at creation.
-    FlNet *net;           ///< The node's own from now on, also if creation fails.
+    const PlayGame *game;
+    const PlayRules *rules; ///< NULL: a guest. Read at creation.
+    FlSessionDef session;   ///< What seal_server and token point to is read at creation.
+    PlayPort port;          ///< Its socket is the node's from now on, also if creation fails.
     FlSend policy;
-    int32_t tank_count; ///< Own tanks; 0 to PLAY_OWN_MAX.
-    bool keys;          ///< The first one is the player's; the others are bots'.
-    uint64_t seed;      ///< Of the bots.
-    int32_t frame_hz;   ///< The game goes on so often, with as many ticks as are due.
+    int32_t own_count; ///< 0 to PLAY_OWN_MAX.
+    bool keys;         ///< The first one is the player's; the others are bots'.
+    uint64_t seed;     ///< Of the bots.
+    int32_t frame_hz;  ///< The game goes on so often, with as many ticks as are due.
 } PlayNodeDef;
 
-typedef struct PlayNode {
-    TanksWorld world;
+struct PlayNode {
+    const PlayGame *game;
+    void *match; ///< The game's.
     FlSession *session;
-    FlNet *net;
+    PlayPort port;
     FlSend policy;
     uint64_t seed;
     FlTime created;
+    FlTime now; ///< Of the last step.
     FlTime join_timeout;
     FlTime frame_ns, next_frame;
     bool joined; ///< It has been running.
     bool left;
 
-    int64_t tick; ///< Own tanks are there; -1: the time is not known yet.
+    int64_t tick; ///< Own things are there; -1: the time is not known yet.
     int32_t own_count;
     PlayOwn own[PLAY_OWN_MAX];
-    TanksInput input; ///< The player's, as the keys are now.
-
-    TanksSeen seen[TANKS_CAPACITY]; ///< By id, as looked at last.
-    PlayOther others[TANKS_CAPACITY];
-    int32_t tank_count; ///< Ids in use are below this.
-    TanksShot shots[PLAY_SHOTS];
-    int64_t judged[PLAY_SHOTS]; ///< Up to this tick, by the slot of the shot.
-    int32_t shot_count;
-
-    PlayMessage outbox[PLAY_OUTBOX];
-    int32_t outbox_first, outbox_count;
+    PlayKeys keys; ///< The player's, as they are now.
 
     PlayChecks checks;
     FlTime time_last; ///< Session time when last looked at.
     int32_t peers_peak;
     uint64_t peers_joined, peers_left, host_changes;
-} PlayNode;
+};
 
 /// Makes the node; it starts to join at the first step. NULL after an error.
 /// Errors: as fl_session_create.
@@ -162,28 +79,42 @@ void play_node_leave(PlayNode *node);
 /// EXIT_FAILED if it never answered or is gone. fl_session_trouble says why.
 int play_node_status(const PlayNode *node);
 
-/// What to draw: the player's tank, or a spectator's view. Everybody's seen tanks, close together:
-/// `dense` has room for TANKS_CAPACITY.
-TanksView play_node_view(const PlayNode *node, TanksSeen *dense, TanksTank *own);
+// ---------------------------------------------------------------- for games
 
-// ---------------------------------------------------------------- play_game.c: the node's game
+/// Adds one to a count (PLAY_…, or the game's) unless `good`.
+static inline void play_expect(PlayNode *node, int32_t count, bool good)
+{
+    node->checks.count[count] += good ? 0 : 1;
+}
 
-/// All ticks up to `now`: own tanks are made, driven, judged, told of.
-void play_game_step(PlayNode *node, FlTime now);
+/// Adds one to a count.
+static inline void play_tally(PlayNode *node, int32_t count)
+{
+    node->checks.count[count]++;
+}
 
-/// Events that came in, and those that wait to go out.
-void play_game_hear(PlayNode *node);
-void play_game_tell(PlayNode *node);
+/// Session time of a tick; and the last tick at or before a session time.
+FlTime play_tick_time(const PlayNode *node, int64_t tick);
+int64_t play_tick_at(const PlayNode *node, FlTime time);
 
-// ---------------------------------------------------------------- play_look.c: what it sees
+/// The entity of an own thing, with the node's policy and the game's `def`; its number is the
+/// answer, -1: not yet.
+int32_t play_own_make(PlayNode *node, int32_t own, FlEntityDef def);
 
-/// Where everybody else is now, checked.
-void play_look(PlayNode *node, FlTime now);
+/// Hands in the truth about an own thing at node->tick.
+void play_own_set(PlayNode *node, int32_t own, FlState state);
 
-/// A peer told that a life of a tank has ended.
-void play_look_kill(PlayNode *node, const TanksEvent *kill);
+/// The blob of an entity of ours, as it was written.
+void play_blob_set(PlayNode *node, FlEntityId id, const FlWriter *writer);
 
-/// The host changed: events under way through it are lost, so ends need not have been told.
-void play_look_forgive(PlayNode *node);
+static inline bool play_own_there(const PlayNode *node, int32_t own)
+{
+    return node->own[own].entity.index1 != 0;
+}
+
+static inline bool play_same_entity(FlEntityId a, FlEntityId b)
+{
+    return a.index1 == b.index1 && a.generation == b.generation;
+}
 
 #endif

@@ -78,7 +78,7 @@ static void print_line(Loop *loop, FlTime now)
 
 static void show(Loop *loop, FlTime now)
 {
-    if (now < loop->next_show) {
+    if (now < loop->next_show || play_tape_replays(loop->run->tape)) {
         return;
     }
     bool picture = loop->screen.drawing;
@@ -105,23 +105,38 @@ static void step_nodes(Loop *loop, FlTime now)
             loop->why = "session ended";
             return;
         }
-        loop->due[i] = play_node_deadline(node, fl_net_now());
+        loop->due[i] = play_node_deadline(node, play_tape_now(loop->run->tape));
     }
+}
+
+static bool is_over(const PlayRun *run)
+{
+    const PlayGame *game = run->nodes[0]->game;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        if (game->over == NULL || !game->over(run->nodes[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool goes_on(Loop *loop, FlTime now)
 {
-    TanksInput input;
-    bool quit = play_screen_keys(&loop->screen, now, &input);
+    PlayKeys keys;
+    bool quit = play_screen_keys(&loop->screen, loop->run->tape, now, &keys);
     if (loop->run->keys) {
-        loop->run->nodes[0]->input = input;
+        loop->run->nodes[0]->keys = keys;
     }
     if (quit) {
         loop->why = "quit";
-    } else if (stopped) {
+    } else if (play_tape_stopped(loop->run->tape, stopped != 0)) {
         loop->why = "signal";
     } else if (now >= loop->end) {
         loop->why = "time";
+    } else if (is_over(loop->run)) {
+        loop->why = "over";
+    } else if (play_tape_over(loop->run->tape) || (stopped && play_tape_replays(loop->run->tape))) {
+        loop->why = "recording ended";
     }
     return loop->why == NULL;
 }
@@ -133,27 +148,32 @@ static void wait_for_something(Loop *loop, FlTime round_began)
     for (int32_t i = 0; i < count; i++) {
         deadline = loop->due[i] < deadline ? loop->due[i] : deadline;
     }
-    if (count > FEW_NODES) {
+    bool live = !play_tape_replays(loop->run->tape);
+    if (live && count > FEW_NODES) {
         (void)fl_net_wait_any(NULL, 0, round_began + ROUND_APART, NULL);
     }
-    (void)fl_net_wait_any(loop->nets, count, deadline, loop->ready);
+    if (live) {
+        (void)fl_net_wait_any(loop->nets, count, deadline, loop->ready);
+    }
+    play_tape_ready(loop->run->tape, loop->ready, count);
 }
 
 static void loop_begin(Loop *loop, const PlayRun *run)
 {
     loop->run = run;
     loop->ended = -1;
-    loop->began = fl_net_now();
+    loop->began = play_tape_now(run->tape);
     loop->next_show = loop->began;
     loop->end = run->seconds > 0.0 ? loop->began + fl_span_from_seconds(run->seconds) : FL_FOREVER;
     loop->resident_kib = play_resident_kib();
     play_meter_begin(&loop->meter, loop->began);
     for (int32_t i = 0; i < run->node_count; i++) {
-        loop->nets[i] = run->nodes[i]->net;
+        loop->nets[i] = run->nodes[i]->port.net;
         loop->due[i] = loop->began;
     }
-    if (!run->headless && !run->json) {
+    if (!run->headless && !run->json && !play_tape_replays(run->tape)) {
         play_screen_open(&loop->screen);
+        play_tape_hush(run->tape, loop->screen.drawing);
     }
     loop->next_show += loop->screen.drawing ? 0 : LINE_EVERY; // no line before there is anything
 }
@@ -167,19 +187,13 @@ static uint64_t malformed_of(const PlayNode *node)
            fl_session_count(node->session, FL_SESSION_FOREIGN);
 }
 
-static PlayChecks all_checks(const PlayRun *run, uint64_t *malformed, int32_t *untold)
+static PlayChecks all_checks(const PlayRun *run, uint64_t *malformed)
 {
     PlayChecks sum = {0};
     *malformed = 0;
-    *untold = 0;
     for (int32_t i = 0; i < run->node_count; i++) {
-        const PlayNode *node = run->nodes[i];
-        play_checks_add(&sum, &node->checks);
-        *malformed += malformed_of(node);
-        for (int32_t m = 0; m < node->outbox_count; m++) {
-            const PlayMessage *message = &node->outbox[(node->outbox_first + m) % PLAY_OUTBOX];
-            *untold += message->kind == TANKS_EVENT_KILL ? 1 : 0;
-        }
+        play_checks_add(&sum, &run->nodes[i]->checks);
+        *malformed += malformed_of(run->nodes[i]);
     }
     return sum;
 }
@@ -187,22 +201,24 @@ static PlayChecks all_checks(const PlayRun *run, uint64_t *malformed, int32_t *u
 static json_t *summary_json(const Loop *loop, FlTime now)
 {
     const PlayRun *run = loop->run;
+    const PlayGame *game = run->nodes[0]->game;
     uint64_t malformed;
-    int32_t untold;
-    PlayChecks checks = all_checks(run, &malformed, &untold);
+    PlayChecks checks = all_checks(run, &malformed);
     json_t *nodes = json_array();
     for (int32_t i = 0; i < run->node_count; i++) {
         json_array_append_new(nodes, play_node_json(run->nodes[i], now));
     }
     const char *trouble =
         loop->ended >= 0 ? fl_session_trouble(run->nodes[loop->ended]->session) : "";
-    return json_pack("{s:s,s:s,s:I,s:f,s:s,s:s,s:o,s:I,s:i,s:{s:I,s:I},s:o}", "version", FL_VERSION,
-                     "command", run->command, "seed", (json_int_t)run->seed, "seconds",
-                     fl_span_seconds(fl_span(now, loop->began)), "ended", loop->why, "trouble",
-                     trouble, "checks", play_checks_json(&checks), "malformed",
-                     (json_int_t)malformed, "kills_waiting", untold, "resident_kib", "start",
-                     (json_int_t)loop->resident_kib, "end", (json_int_t)play_resident_kib(),
-                     "nodes", nodes);
+    json_t *summary =
+        json_pack("{s:s,s:s,s:s,s:I,s:f,s:s,s:s,s:o,s:I,s:{s:I,s:I},s:o}", "version", FL_VERSION,
+                  "command", run->command, "game", game->name, "seed", (json_int_t)run->seed,
+                  "seconds", fl_span_seconds(fl_span(now, loop->began)), "ended", loop->why,
+                  "trouble", trouble, "checks", play_checks_json(game, &checks), "malformed",
+                  (json_int_t)malformed, "resident_kib", "start", (json_int_t)loop->resident_kib,
+                  "end", (json_int_t)play_resident_kib(), "nodes", nodes);
+    game->sum_json(run->nodes, run->node_count, summary);
+    return summary;
 }
 
 static int complain(const Loop *loop)
@@ -210,32 +226,36 @@ static int complain(const Loop *loop)
     const PlayRun *run = loop->run;
     if (loop->ended >= 0) {
         const PlayNode *node = run->nodes[loop->ended];
-        return command_fail(play_node_status(node), run->who, "%s",
-                            fl_session_trouble(node->session));
+        const char *trouble = fl_session_trouble(node->session);
+        bool other = strstr(trouble, "another world") != NULL;
+        return command_fail(play_node_status(node), run->who, "%s%s%s%s", trouble,
+                            other ? " We came for " : "", other ? node->game->name : "",
+                            other ? "; it may play another game." : "");
     }
     uint64_t malformed;
-    int32_t untold;
-    PlayChecks checks = all_checks(run, &malformed, &untold);
-    uint64_t faults = play_checks_faults(&checks) + malformed;
-    bool told = checks.deaths_applied == checks.kills_told + (uint64_t)untold;
-    if (faults > 0 || !told) {
+    PlayChecks checks = all_checks(run, &malformed);
+    uint64_t faults = play_checks_faults(run->nodes[0]->game, &checks) + malformed;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        faults += run->nodes[i]->game->differs(run->nodes[i]);
+    }
+    if (faults > 0) {
         return command_fail(EXIT_FAILED, run->who,
                             "something that must hold did not, %llu times; --json says what",
-                            (unsigned long long)faults + (told ? 0 : 1));
+                            (unsigned long long)faults);
     }
     return 0;
 }
 
 static void print_end(const Loop *loop, FlTime now)
 {
+    const PlayRun *run = loop->run;
     uint64_t malformed;
-    int32_t untold;
-    PlayChecks checks = all_checks(loop->run, &malformed, &untold);
-    printf("%.1f s played: %llu shots, %llu of our tanks' lives ended, %llu of others' were told; "
-           "nothing wrong in %llu looks\n",
-           fl_span_seconds(fl_span(now, loop->began)), (unsigned long long)checks.shots_told,
-           (unsigned long long)checks.deaths_applied, (unsigned long long)checks.kills_heard,
-           (unsigned long long)checks.looks);
+    PlayChecks checks = all_checks(run, &malformed);
+    char clause[256];
+    run->nodes[0]->game->sum_line(run->nodes, run->node_count, &checks, clause, sizeof clause);
+    printf("%.1f s played: %s; nothing wrong in %llu looks\n",
+           fl_span_seconds(fl_span(now, loop->began)), clause,
+           (unsigned long long)checks.count[PLAY_LOOKS]);
 }
 
 // The summary is made before the goodbye, while there is something to tell of, and printed after
@@ -243,11 +263,20 @@ static void print_end(const Loop *loop, FlTime now)
 static int loop_end(Loop *loop)
 {
     const PlayRun *run = loop->run;
-    FlTime now = fl_net_now();
-    json_t *summary = run->json ? summary_json(loop, now) : NULL;
-    int status = complain(loop);
+    FlTime now = play_tape_now(run->tape);
+    bool live = !play_tape_replays(run->tape);
+    json_t *summary = run->json || !live ? summary_json(loop, now) : NULL;
+    int status = live ? complain(loop) : 0;
+    if (!live) {
+        PlayWitness witness = play_tape_witness(run->tape);
+        witness.ended(witness.ctx, run->nodes, run->node_count, now, summary);
+    }
     for (int32_t i = 0; i < run->node_count; i++) {
         play_node_leave(run->nodes[i]);
+    }
+    play_tape_end(run->tape, loop->why);
+    if (!live) {
+        return status; // whoever replays has its own words
     }
     if (run->json) {
         int printed = json_print(summary, run->who);
@@ -274,9 +303,10 @@ int play_run(const PlayRun *run)
         }
         show(loop, now);
         wait_for_something(loop, now);
-        now = fl_net_now();
+        now = play_tape_now(run->tape);
     }
     play_screen_close(&loop->screen);
+    play_tape_hush(run->tape, false);
     int status = loop_end(loop);
     free(loop);
     return status;

@@ -15,6 +15,7 @@ typedef struct PlayRun {
     bool keys;        ///< The first node's player is at this terminal.
     const char *hint; ///< The last line of the picture.
     uint64_t seed;
+    PlayTape *tape; ///< NULL: nothing is recorded.
 } PlayRun;
 
 /// Catches Ctrl-C and its like: before the first node is opened, so that none is left behind.

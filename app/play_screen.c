@@ -18,7 +18,6 @@
 #define TURN_HOLD FL_MS(250)
 #define FIRE_HOLD FL_MS(100)
 #define FIGURE_ROWS 3 // and the hint
-#define AROUND 200.0  // units across, around the player's tank
 #define SCREEN_BEGIN "\033[?1049h\033[?25l\033[2J"
 #define SCREEN_END "\033[?25h\033[?1049l"
 
@@ -104,7 +103,7 @@ void play_screen_open(PlayScreen *screen)
 void play_screen_close(PlayScreen *screen)
 {
     restore();
-    free(screen->text);
+    free(screen->picture.text);
     *screen = (PlayScreen){0};
 }
 
@@ -159,14 +158,15 @@ static bool read_keys(PlayScreen *screen, const char *bytes, ssize_t count, FlTi
     return false;
 }
 
-bool play_screen_keys(PlayScreen *screen, FlTime now, TanksInput *input)
+bool play_screen_keys(PlayScreen *screen, PlayTape *tape, FlTime now, PlayKeys *keys)
 {
     char bytes[64];
     ssize_t count = screen->keys ? read(STDIN_FILENO, bytes, sizeof bytes) : 0;
+    count = play_tape_keys(tape, bytes, (int32_t)count, (int32_t)sizeof bytes);
     bool quit = count > 0 && read_keys(screen, bytes, count, now);
-    input->drive = now < screen->forwards ? 1.0 : now < screen->backwards ? -1.0 : 0.0;
-    input->turn = now < screen->left ? 1.0 : now < screen->right ? -1.0 : 0.0;
-    input->fire = now < screen->fire;
+    keys->drive = now < screen->forwards ? 1.0 : now < screen->backwards ? -1.0 : 0.0;
+    keys->turn = now < screen->left ? 1.0 : now < screen->right ? -1.0 : 0.0;
+    keys->fire = now < screen->fire;
     return quit;
 }
 
@@ -178,32 +178,17 @@ static int32_t hint_rows(const char *hint, int32_t columns)
     return (int32_t)(strlen(hint) / (size_t)columns) + 1;
 }
 
-static TanksDrawDef draw_def(bool own, const char *hint)
+static void measure(PlayPicture *picture, const char *hint)
 {
-    TanksDrawDef def = tanks_draw_def_default();
+    picture->columns = 80;
+    picture->rows = 24;
     struct winsize window;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-        def.columns = window.ws_col < 20 ? 20 : window.ws_col > 400 ? 400 : window.ws_col;
-        def.rows = window.ws_row;
+        picture->columns = window.ws_col < 20 ? 20 : window.ws_col > 400 ? 400 : window.ws_col;
+        picture->rows = window.ws_row;
     }
-    def.rows -= FIGURE_ROWS + hint_rows(hint, def.columns);
-    def.rows = def.rows < 4 ? 4 : def.rows > 200 ? 200 : def.rows;
-    def.span = own ? AROUND : 0.0;
-    return def;
-}
-
-static bool reserve(PlayScreen *screen, size_t size)
-{
-    if (size <= screen->size) {
-        return true;
-    }
-    char *text = realloc(screen->text, size);
-    if (text == NULL) {
-        return false;
-    }
-    screen->text = text;
-    screen->size = size;
-    return true;
+    picture->rows -= FIGURE_ROWS + hint_rows(hint, picture->columns);
+    picture->rows = picture->rows < 4 ? 4 : picture->rows > 200 ? 200 : picture->rows;
 }
 
 // A line of at most `columns` characters; the rest of the terminal's line is wiped.
@@ -218,27 +203,24 @@ static void write_line(const char *line, int32_t columns)
 void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter, const char *hint,
                       FlTime now)
 {
-    TanksSeen dense[TANKS_CAPACITY];
-    TanksTank own;
-    TanksView view = play_node_view(node, dense, &own);
-    TanksDrawDef def = draw_def(view.own != NULL, hint);
-    if (!reserve(screen, tanks_draw_bytes(&def))) {
+    PlayPicture *picture = &screen->picture;
+    measure(picture, hint);
+    if (!node->game->draw(node, picture)) {
         return;
     }
-    size_t count = tanks_draw(&view, &def, screen->text, screen->size);
     write_all("\033[H", 3);
-    write_all(screen->text, count);
+    write_all(picture->text, strlen(picture->text));
     char line[512];
     play_figures_line(play_meter_read(meter, node, now), line, sizeof line);
-    write_line(line, def.columns);
+    write_line(line, picture->columns);
     if (node->own_count > 0) {
         play_figures_errors(node, now, line, sizeof line);
     } else {
-        snprintf(line, sizeof line, "no tank of our own");
+        snprintf(line, sizeof line, "no %s of our own", node->game->thing);
     }
-    write_line(line, def.columns);
+    write_line(line, picture->columns);
     play_figures_drops(node, now, line, sizeof line);
-    write_line(line, def.columns);
+    write_line(line, picture->columns);
     write_all(hint, strlen(hint));
     write_all("\033[K", 3);
 }

@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/command.h"
 #include "app/options.h"
@@ -33,11 +32,6 @@ bool play_topology_find(const char *word, FlTopology *topology)
     return false;
 }
 
-const char *play_topology_name(FlTopology topology)
-{
-    return topology_words[topology];
-}
-
 // ---------------------------------------------------------------- addresses
 
 // "host", "host:4000", "[::1]:4000", "::1": with a port, whatever was given.
@@ -54,14 +48,21 @@ static void complete_address(const char *text, uint16_t port, char *out, size_t 
     }
 }
 
-static int resolve(const char *who, const char *text, uint16_t port, FlAddress *out)
+static int resolve(const PlayPart *part, const char *text, uint16_t port, FlAddress *out)
 {
+    const char *who = part->who;
     char full[300];
     if (strlen(text) > 255) {
         return command_fail(EXIT_BAD_INPUT, who, "that is no address: it is too long");
     }
     complete_address(text, port, full, sizeof full);
-    FlResult result = fl_address_resolve(full, FL_FAMILY_NONE, out);
+    *out = (FlAddress){0};
+    FlResult result = FL_OK;
+    if (!play_tape_replays(part->tape)) {
+        result = fl_address_resolve(full, FL_FAMILY_NONE, out);
+    }
+    result = play_tape_result(part->tape, result);
+    *out = play_tape_address(part->tape, *out);
     if (result == FL_BAD_VALUE || (result == FL_OK && out->port == 0)) {
         return command_fail(EXIT_BAD_INPUT, who,
                             "'%s' is neither an invite nor HOST[:PORT], such as 127.0.0.1:%d", text,
@@ -105,17 +106,17 @@ static FlAddress find_lan(uint16_t port)
 
 // ---------------------------------------------------------------- what both sides need
 
-static FlSessionDef session_def(const TanksWorld *world, int32_t entity_capacity, double timeout_s)
+static FlSessionDef session_def(const PlayPart *part)
 {
     FlSessionDef def = fl_session_def_default();
-    def.world = tanks_wire_world(world, TANKS_CAPACITY);
-    def.entity_capacity = entity_capacity;
+    def.world = part->game->world();
+    def.entity_capacity = def.world.entity_capacity;
     def.path_capacity = PATH_CAPACITY;
-    def.link.timeout_ns = fl_span_from_seconds(timeout_s);
-    def.unix_s = (uint64_t)time(NULL);
+    def.link.timeout_ns = fl_span_from_seconds(part->timeout_s);
+    def.unix_s = play_tape_unix_s(part->tape);
+    def.random = play_tape_random(part->tape);
     uint8_t key[FL_SEAL_KEY_BYTES]; // a session's seed is new every time
-    FlSealRandom random = {0};
-    fl_seal_key(&random, key);
+    fl_seal_key(&def.random, key);
     memcpy(&def.seed, key, sizeof def.seed);
     return def;
 }
@@ -132,8 +133,10 @@ static int parse_policy(const char *who, const char *text, FlSend *send)
     return OPTIONS_GO_ON;
 }
 
-static int open_socket(const char *who, FlAddress bind, bool host, FlNet **net)
+static int open_socket(const PlayPart *part, FlAddress bind, bool host, PlayPort *port)
 {
+    const char *who = part->who;
+    FlNet *net = NULL;
     FlNetDef def = fl_net_def_default();
     def.bind = bind;
     def.both_families = true;
@@ -141,7 +144,9 @@ static int open_socket(const char *who, FlAddress bind, bool host, FlNet **net)
         def.buffer_bytes = 1 << 18;
         def.batch = 16;
     }
-    FlResult result = fl_net_create(&def, net);
+    FlResult result = play_tape_replays(part->tape) ? FL_OK : fl_net_create(&def, &net);
+    result = play_tape_result(part->tape, result);
+    *port = play_port_make(part->tape, net);
     if (result == FL_ADDRESS_IN_USE) {
         return command_fail(EXIT_BAD_INPUT, who, "port %u: %s", (unsigned)bind.port,
                             fl_result_text(result));
@@ -153,6 +158,17 @@ static int open_socket(const char *who, FlAddress bind, bool host, FlNet **net)
     return OPTIONS_GO_ON;
 }
 
+// A node's definition but for its session and socket.
+static int begin_node(const PlayPart *part, int32_t frame_hz, PlayNodeDef *def)
+{
+    *def = (PlayNodeDef){.game = part->game,
+                         .own_count = part->own_count,
+                         .keys = part->keys,
+                         .seed = part->seed,
+                         .frame_hz = part->own_count > 0 ? frame_hz : SPECTATOR_HZ};
+    return parse_policy(part->who, part->policy, &def->policy);
+}
+
 static int make_node(const char *who, PlayNodeDef *def, PlayNode **node)
 {
     FlResult result = play_node_create(def, node);
@@ -162,29 +178,22 @@ static int make_node(const char *who, PlayNodeDef *def, PlayNode **node)
     return OPTIONS_GO_ON;
 }
 
-static void make_world(TanksWorld *world)
-{
-    TanksRules rules = tanks_rules_default();
-    FlResult result = tanks_world_init(&rules, world);
-    FL_ASSERT(result == FL_OK); // the default rules are good
-}
-
 // ---------------------------------------------------------------- hosting
 
 static int choose_address(const PlayHostDef *def, uint16_t port, PlayDoor *door)
 {
     door->address = ipv4(127, 0, 0, 1, port);
     if (def->address != NULL) {
-        return resolve(def->who, def->address, port, &door->address);
+        return resolve(&def->part, def->address, port, &door->address);
     }
-    door->lan = find_lan(port);
+    PlayTape *tape = def->part.tape;
+    door->lan = play_tape_address(tape, find_lan(port));
     return OPTIONS_GO_ON;
 }
 
-static FlSealServerDef seal_def(const PlayDoor *door)
+static FlSealServerDef seal_def(const PlayDoor *door, FlSealRandom random)
 {
     FlSealServerDef seal = fl_seal_server_def_default();
-    FlSealRandom random = {0};
     fl_seal_key(&random, seal.private_key);
     seal.address[seal.address_count++] = door->address;
     if (door->lan.family != FL_FAMILY_NONE) {
@@ -195,8 +204,8 @@ static FlSealServerDef seal_def(const PlayDoor *door)
 
 static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *door)
 {
-    FlTime now = fl_net_now();
-    uint64_t expire_s = (uint64_t)time(NULL) + INVITE_LIFE_S;
+    FlTime now = play_tape_now(def->part.tape);
+    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
     FlResult result =
         fl_session_invite(session, now, door->address, INVITE_USES, expire_s, door->invite);
     if (result == FL_OK && door->lan.family != FL_FAMILY_NONE) {
@@ -204,58 +213,68 @@ static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *d
             fl_session_invite(session, now, door->lan, INVITE_USES, expire_s, door->lan_invite);
     }
     if (result != FL_OK) {
-        return command_fail(EXIT_FAILED, def->who, "cannot write an invite: %s",
+        return command_fail(EXIT_FAILED, def->part.who, "cannot write an invite: %s",
                             fl_result_text(result));
     }
     return OPTIONS_GO_ON;
 }
 
-static int check_tanks(const PlayHostDef *def)
+static int check_room(const PlayHostDef *def, const FlSessionDef *session)
 {
-    int32_t share = TANKS_CAPACITY / (def->players + 1);
-    share = share < PLAY_OWN_MAX ? share : PLAY_OWN_MAX;
-    if (def->tank_count > share) {
-        return command_fail(EXIT_BAD_INPUT, def->who,
-                            "with --players %d the host has room for %d tanks of its own; let "
+    const PlayGame *game = def->part.game;
+    int32_t share = session->world.entity_capacity / (def->players + 1) - game->host_entities;
+    share = share < game->own_max ? share : game->own_max;
+    if (def->part.own_count > share) {
+        return command_fail(EXIT_BAD_INPUT, def->part.who,
+                            "with --players %d the host has room for %d %ss of its own; let "
                             "others join with `fairlead bots`",
-                            def->players, share);
+                            def->players, share, game->thing);
     }
     return OPTIONS_GO_ON;
+}
+
+// A socket, and under which address others find it.
+static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
+{
+    FlAddress bind = ipv4(0, 0, 0, 0, (uint16_t)def->port);
+    if (def->address != NULL && strchr(def->address, '[') != NULL) {
+        bind = (FlAddress){.port = (uint16_t)def->port, .family = FL_FAMILY_IPV6};
+    }
+    int status = open_socket(&def->part, bind, true, port);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FlAddress nowhere = {0};
+    FlAddress bound = port->net != NULL ? fl_net_address(port->net) : nowhere;
+    door->bound = play_tape_address(port->tape, bound);
+    status = choose_address(def, door->bound.port, door);
+    if (status != OPTIONS_GO_ON) {
+        fl_net_destroy(port->net);
+    }
+    return status;
 }
 
 int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 {
     *door = (PlayDoor){0};
-    PlayNodeDef made = {.tank_count = def->tank_count, .keys = def->keys, .seed = def->seed};
-    TanksWorld world;
-    make_world(&world);
-    int status = parse_policy(def->who, def->policy, &made.policy);
-    status = status == OPTIONS_GO_ON ? check_tanks(def) : status;
-    FlAddress bind = ipv4(0, 0, 0, 0, (uint16_t)def->port);
-    if (def->address != NULL && strchr(def->address, '[') != NULL) {
-        bind = (FlAddress){.port = (uint16_t)def->port, .family = FL_FAMILY_IPV6};
-    }
-    if (status == OPTIONS_GO_ON) {
-        status = open_socket(def->who, bind, true, &made.net);
-    }
+    const PlayPart *part = &def->part;
+    PlayNodeDef made;
+    int status = begin_node(part, part->game->tick_hz, &made);
+    made.rules = &def->rules;
+    made.session = session_def(part);
+    status = status == OPTIONS_GO_ON ? part->game->check(part->who, &def->rules) : status;
+    status = status == OPTIONS_GO_ON ? check_room(def, &made.session) : status;
+    status = status == OPTIONS_GO_ON ? open_door(def, &made.port, door) : status;
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    door->bound = fl_net_address(made.net);
-    status = choose_address(def, door->bound.port, door);
-    if (status != OPTIONS_GO_ON) {
-        fl_net_destroy(made.net);
-        return status;
-    }
-    FlSealServerDef seal = seal_def(door);
-    made.session = session_def(&world, TANKS_CAPACITY, def->timeout_s);
+    FlSealServerDef seal = seal_def(door, made.session.random);
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
     made.session.peer_capacity = def->players;
     made.session.gather_ns = HOST_GATHER;
     made.session.seal_server = def->open ? NULL : &seal;
-    made.frame_hz = def->tank_count > 0 ? world.rules.tick_hz : SPECTATOR_HZ;
-    status = make_node(def->who, &made, node);
+    status = make_node(part->who, &made, node);
     if (status == OPTIONS_GO_ON && !def->open) {
         status = write_invites(def, (*node)->session, door);
     }
@@ -264,77 +283,102 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 
 // ---------------------------------------------------------------- joining
 
-static int read_invite(const PlayGuestDef *def, const FlSessionDef *session, FlSealInvite *invite)
+// The game whose world an invite is for; NULL: none of ours.
+static const PlayGame *game_of(const FlSealInvite *invite)
 {
-    if (fl_seal_invite_parse(def->where, invite) != FL_OK) {
-        return command_fail(EXIT_BAD_INPUT, def->who,
+    const PlayGame *game = NULL;
+    for (int32_t i = 0; (game = play_game_at(i)) != NULL; i++) {
+        FlWorldDef def = game->world();
+        FlWorld world;
+        if (fl_world_init(&def, &world) == FL_OK && world.protocol_id == invite->protocol_id) {
+            break;
+        }
+    }
+    return game;
+}
+
+static int read_invite(const PlayPart *part, const char *text, FlSealInvite *invite)
+{
+    if (fl_seal_invite_parse(text, invite) != FL_OK) {
+        return command_fail(EXIT_BAD_INPUT, part->who,
                             "that invite is mistyped, cut off, or of another version: copy the "
                             "whole line again");
     }
-    FlWorld world;
-    if (fl_world_init(&session->world, &world) != FL_OK ||
-        world.protocol_id != invite->protocol_id) {
-        return command_fail(EXIT_BAD_INPUT, def->who,
-                            "that invite is for another game, or another version of this one");
-    }
-    if (session->unix_s >= invite->expire_s) {
-        return command_fail(EXIT_BAD_INPUT, def->who,
+    if (play_tape_unix_s(part->tape) >= invite->expire_s) {
+        return command_fail(EXIT_BAD_INPUT, part->who,
                             "that invite's time is over: ask for another");
     }
     return OPTIONS_GO_ON;
 }
 
-static int mint_token(const PlayGuestDef *def, const FlSessionDef *session,
-                      const FlSealInvite *invite, uint8_t *token)
+// Finds out what is played: by the invite if there is one.
+static int choose_game(PlayPart *part, const FlSealInvite *invite)
+{
+    const PlayGame *found = invite != NULL ? game_of(invite) : play_game_at(0);
+    if (found == NULL) {
+        return command_fail(EXIT_BAD_INPUT, part->who,
+                            "that invite is for another game, or another version of this one");
+    }
+    if (invite != NULL && part->game != NULL && part->game != found) {
+        return command_fail(EXIT_BAD_INPUT, part->who, "that invite is for %s, not for %s",
+                            found->name, part->game->name);
+    }
+    part->game = part->game != NULL ? part->game : found;
+    return OPTIONS_GO_ON;
+}
+
+static int mint_token(const PlayPart *part, const FlSessionDef *session, const FlSealInvite *invite,
+                      uint8_t *token)
 {
     static const uint8_t nothing[FL_SEAL_USER_BYTES];
     uint8_t key[FL_SEAL_KEY_BYTES];
-    FlSealRandom random = {0};
+    FlSealRandom random = session->random;
     fl_seal_key(&random, key);
     uint32_t number; // tells holders of one invite apart
     memcpy(&number, key, sizeof number);
-    int32_t timeout_s = (int32_t)def->timeout_s + 1;
+    int32_t timeout_s = (int32_t)part->timeout_s + 1;
     FlResult result =
         fl_seal_invite_token(invite, number, session->unix_s, timeout_s, nothing, &random, token);
     if (result != FL_OK) {
-        return command_fail(EXIT_FAILED, def->who, "cannot make a token from the invite: %s",
+        return command_fail(EXIT_FAILED, part->who, "cannot make a token from the invite: %s",
                             fl_result_text(result));
     }
     return OPTIONS_GO_ON;
 }
 
+static bool is_invite(const char *where)
+{
+    return where != NULL && strncmp(where, INVITE_PREFIX, strlen(INVITE_PREFIX)) == 0;
+}
+
 int play_guest_open(const PlayGuestDef *def, PlayNode **node)
 {
-    PlayNodeDef made = {.tank_count = def->tank_count,
-                        .keys = def->keys,
-                        .seed = def->seed,
-                        .frame_hz = def->tank_count > 0 ? def->frame_hz : SPECTATOR_HZ};
-    TanksWorld world;
-    make_world(&world);
-    made.session = session_def(&world, TANKS_CAPACITY, def->timeout_s);
-    made.session.peer_capacity = PLAY_PLAYERS_MAX; // the host may let in fewer
-    made.session.line_capacity = def->direct;
-    uint8_t token[FL_SEAL_TOKEN_BYTES];
+    PlayPart part = def->part;
+    bool invited = is_invite(def->where);
     FlSealInvite invite;
     FlAddress host = ipv4(127, 0, 0, 1, PLAY_PORT);
-    int status = parse_policy(def->who, def->policy, &made.policy);
+    int status = OPTIONS_GO_ON;
+    if (invited) {
+        status = read_invite(&part, def->where, &invite);
+    } else if (def->where != NULL) {
+        status = resolve(&part, def->where, PLAY_PORT, &host);
+    }
+    PlayNodeDef made = {0};
+    status = status == OPTIONS_GO_ON ? choose_game(&part, invited ? &invite : NULL) : status;
+    status = status == OPTIONS_GO_ON ? begin_node(&part, def->frame_hz, &made) : status;
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    if (def->where != NULL && strncmp(def->where, INVITE_PREFIX, strlen(INVITE_PREFIX)) == 0) {
-        status = read_invite(def, &made.session, &invite);
-        if (status == OPTIONS_GO_ON) {
-            host = invite.address;
-            status = mint_token(def, &made.session, &invite, token);
-            made.session.token = token;
-        }
-    } else if (def->where != NULL) {
-        status = resolve(def->who, def->where, PLAY_PORT, &host);
+    uint8_t token[FL_SEAL_TOKEN_BYTES];
+    made.session = session_def(&part);
+    made.session.peer_capacity = PLAY_PLAYERS_MAX; // the host may let in fewer
+    made.session.line_capacity = def->direct;
+    made.session.host = invited ? invite.address : host;
+    if (invited) {
+        status = mint_token(&part, &made.session, &invite, token);
+        made.session.token = token;
     }
-    made.session.host = host;
-    FlAddress bind = {.family = host.family};
-    if (status == OPTIONS_GO_ON) {
-        status = open_socket(def->who, bind, false, &made.net);
-    }
-    return status == OPTIONS_GO_ON ? make_node(def->who, &made, node) : status;
+    FlAddress bind = {.family = made.session.host.family};
+    status = status == OPTIONS_GO_ON ? open_socket(&part, bind, false, &made.port) : status;
+    return status == OPTIONS_GO_ON ? make_node(part.who, &made, node) : status;
 }

@@ -6,22 +6,30 @@
 #include "app/play_node.h"
 
 #define PLAY_PORT 4600       ///< Unless another one is asked for.
-#define PLAY_PLAYERS_MAX 127 ///< Besides the host: each then has two of the 256 tanks.
+#define PLAY_PLAYERS_MAX 127 ///< Besides the host: each then has two of the 256 entities.
+
+/// A node's part in the game, whoever hosts it.
+typedef struct PlayPart {
+    const char *who; ///< "fairlead serve", for messages.
+    const PlayGame *game;
+    int32_t own_count; ///< Things of its own.
+    bool keys;         ///< The first is the player's.
+    const char *policy;
+    uint64_t seed;
+    double timeout_s;
+    PlayTape *tape; ///< NULL: nothing is recorded.
+} PlayPart;
 
 // ---------------------------------------------------------------- hosting
 
 typedef struct PlayHostDef {
-    const char *who;
+    PlayPart part;
+    PlayRules rules;
     int64_t port;        ///< 0: any free one.
     const char *address; ///< HOST or HOST:PORT under which others reach us; NULL: this machine's.
     FlTopology topology;
     int32_t players;
     bool open; ///< Anybody may join.
-    int32_t tank_count;
-    bool keys;
-    const char *policy;
-    uint64_t seed;
-    double timeout_s;
 } PlayHostDef;
 
 /// How others get in.
@@ -39,15 +47,10 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door);
 // ---------------------------------------------------------------- joining
 
 typedef struct PlayGuestDef {
-    const char *who;
+    PlayPart part;     ///< No game: that of the invite, else the first of all.
     const char *where; ///< An invite, or HOST[:PORT] of an open host; NULL: this machine's.
-    int32_t tank_count;
-    bool keys;
-    int32_t direct; ///< Talk to at most so many peers directly, the host included.
+    int32_t direct;    ///< Talk to at most so many peers directly, the host included.
     int32_t frame_hz;
-    const char *policy;
-    uint64_t seed;
-    double timeout_s;
 } PlayGuestDef;
 
 /// Opens a socket and starts to join. Answers as play_host_open.
@@ -55,6 +58,5 @@ int play_guest_open(const PlayGuestDef *def, PlayNode **node);
 
 /// Finds a topology by its word ("star", "mesh", "hybrid").
 bool play_topology_find(const char *word, FlTopology *topology);
-const char *play_topology_name(FlTopology topology);
 
 #endif

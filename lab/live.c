@@ -8,14 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fairlead/impair.h"
-#include "fairlead/net.h"
+#include "lab/distant.h"
 
 #define LOOK_EVERY FL_MS(10)
 #define LOOK_FIRST FL_US(2500)
 #define WARM_UP FL_SEC(12)
 
-enum { BATCH = 64, EXIT_LIVE_FAILED = 1 };
+enum { EXIT_LIVE_FAILED = 1 };
 
 /// Where one process had one entity at one moment.
 typedef struct Note {
@@ -47,11 +46,7 @@ typedef struct Live {
 typedef struct Node {
     const Live *live;
     int32_t process;
-    FlNet *net;
-    FlSession *session;
-    FlTime offset;      // of its clock from the machine's
-    FlImpair *in, *out; // receivers only
-    FlFlight *arriving, *leaving;
+    Distant distant;
     FlEntityId id[FAIRNESS_POLICIES];
     bool alive;
     uint32_t life;
@@ -61,33 +56,19 @@ typedef struct Node {
 
 static FlTime local(const Node *node, FlTime time)
 {
-    return time + node->offset;
+    return distant_time(&node->distant, time);
 }
 
 // ---------------------------------------------------------------- making
 
-static FlResult open_net(FlNet **net)
+static FlImpairSettings way_of(const FairnessPlay *def, int32_t receiver)
 {
-    FlNetDef def = fl_net_def_default();
-    FlResult result = fl_address_parse("127.0.0.1:0", &def.bind);
-    return result == FL_OK ? fl_net_create(&def, net) : result;
-}
-
-static FlResult open_way(Node *node, uint32_t link, FlImpair **impair, FlFlight **flight)
-{
-    const FairnessPlay *def = node->live->def;
-    FlTime delay = def->delay[node->process - 1];
-    FlImpairDef way = fl_impair_def_default();
-    FlFlightDef queue = fl_flight_def_default();
-    way.settings.delay_ns = delay;
-    way.settings.jitter_ns = def->jitter < delay ? def->jitter : delay;
-    way.settings.shape = def->jitter > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
-    way.seed = def->seed;
-    way.link = link;
-    way.luck_by_count = true;
-    queue.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
-    FlResult result = fl_impair_create(&way, impair);
-    return result == FL_OK ? fl_flight_create(&queue, flight) : result;
+    FlTime delay = def->delay[receiver];
+    FlImpairSettings way = fl_impair_settings_default();
+    way.delay_ns = delay;
+    way.jitter_ns = def->jitter < delay ? def->jitter : delay;
+    way.shape = def->jitter > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
+    return way;
 }
 
 static FlResult open_node(Node *node)
@@ -103,88 +84,19 @@ static FlResult open_node(Node *node)
     session.join_timeout_ns = WARM_UP;
     session.host = node->live->host;
     session.seed = def->seed + (uint64_t)node->process;
-    node->offset = FL_SEC(100) * node->process;
-    node->frame = 0;
-    FlResult result = FL_OK;
+    DistantDef distant = {.session = session,
+                          .clock_shift = FL_SEC(100) * node->process,
+                          .near = node->process == 0,
+                          .seed = def->seed,
+                          .number = (uint16_t)node->process,
+                          .flight_capacity = fl_flight_def_default().capacity};
     if (node->process == 0) {
-        node->net = node->live->host_net;
+        distant.net = node->live->host_net;
     } else {
-        uint16_t number = (uint16_t)node->process;
-        result = open_net(&node->net);
-        result = result == FL_OK
-                     ? open_way(node, fl_impair_link(0, number), &node->in, &node->arriving)
-                     : result;
-        result = result == FL_OK
-                     ? open_way(node, fl_impair_link(number, 0), &node->out, &node->leaving)
-                     : result;
+        distant.way = way_of(def, node->process - 1);
     }
-    return result == FL_OK ? fl_session_create(&session, local(node, fl_net_now()), &node->session)
-                           : result;
-}
-
-// ---------------------------------------------------------------- datagrams
-
-/// Now, or when the way is done with it.
-static void forward(FlImpair *way, FlFlight *flight, FlTime now, const void *bytes, int32_t count)
-{
-    FlFate fate = fl_impair_send(way, now, count);
-    for (int32_t i = 0; i < fate.copy_count; i++) {
-        FlResult pushed = fl_flight_push(flight, fate.deliver_at[i], 0, bytes, count);
-        FL_ASSERT(pushed == FL_OK);
-    }
-}
-
-static void take_in(Node *node, FlAddress from, const void *bytes, int32_t count, FlTime now)
-{
-    uint8_t copy[FL_SESSION_DATAGRAM_BYTES];
-    if (count <= (int32_t)sizeof copy) {
-        memcpy(copy, bytes, (size_t)count);
-        fl_session_receive(node->session, from, copy, count, local(node, now));
-    }
-}
-
-static void receive(Node *node, FlTime now)
-{
-    FlDatagram datagrams[BATCH];
-    FlFlightPacket packet;
-    int32_t count;
-    while ((count = fl_net_receive_batch(node->net, datagrams, BATCH)) > 0) {
-        for (int32_t i = 0; i < count; i++) {
-            const FlDatagram *d = &datagrams[i];
-            if (node->in == NULL) {
-                take_in(node, d->address, d->data, d->bytes, now);
-            } else if (d->bytes <= FL_SESSION_DATAGRAM_BYTES) {
-                forward(node->in, node->arriving, now, d->data, d->bytes);
-            }
-        }
-    }
-    while (node->arriving != NULL && fl_flight_take(node->arriving, now, &packet, 1) == 1) {
-        take_in(node, node->live->host, packet.data, packet.bytes, now);
-    }
-}
-
-static void put_out(Node *node, FlAddress to, const void *bytes, int32_t count)
-{
-    FlDatagram datagram = {.address = to, .data = bytes, .bytes = count};
-    int32_t done;
-    FlResult sent = fl_net_send_batch(node->net, &datagram, 1, &done);
-    (void)sent; // a full buffer loses it, as networks do
-}
-
-static void send_out(Node *node, FlTime now)
-{
-    FlOutgoing out;
-    FlFlightPacket packet;
-    while (fl_session_next(node->session, local(node, now), &out) == FL_OK) {
-        if (node->out == NULL) {
-            put_out(node, out.to, out.bytes, out.count);
-        } else {
-            forward(node->out, node->leaving, now, out.bytes, out.count);
-        }
-    }
-    while (node->leaving != NULL && fl_flight_take(node->leaving, now, &packet, 1) == 1) {
-        put_out(node, node->live->host, packet.data, packet.bytes);
-    }
+    node->frame = 0;
+    return distant_open(&distant, fl_net_now(), &node->distant);
 }
 
 // ---------------------------------------------------------------- moving and noting
@@ -198,8 +110,8 @@ static bool create_entities(Node *node)
         entity.model = def->model;
         entity.trigger = def->trigger;
         entity.send = def->policy[p];
-        if (fl_entity_create(node->session, &entity, &node->id[p]) != FL_OK ||
-            fl_entity_status(node->session, node->id[p], &status) != FL_OK) {
+        if (fl_entity_create(node->distant.session, &entity, &node->id[p]) != FL_OK ||
+            fl_entity_status(node->distant.session, node->id[p], &status) != FL_OK) {
             return false;
         }
         node->live->board->number[p] = status.number;
@@ -222,8 +134,9 @@ static void move(Node *node, FlTime now)
         state.time = local(node, node->live->begin + node->frame);
         bool cut = node->alive && truth.life != node->life;
         for (int32_t p = 0; p < def->policy_count; p++) {
-            FlResult result = cut ? fl_entity_cut(node->session, node->id[p]) : FL_OK;
-            result = result == FL_OK ? fl_entity_set(node->session, node->id[p], &state) : result;
+            FlResult result = cut ? fl_entity_cut(node->distant.session, node->id[p]) : FL_OK;
+            result = result == FL_OK ? fl_entity_set(node->distant.session, node->id[p], &state)
+                                     : result;
             (void)result; // a host knows the time at once
         }
         node->alive = true;
@@ -248,14 +161,14 @@ static void note(Node *node, FlTime now)
     for (; node->look < live->look_count && look_time(live, node->look) <= now; node->look++) {
         FlTime at = local(node, look_time(live, node->look));
         for (int32_t p = 0; p < live->def->policy_count; p++) {
-            FlEntityId id = node->process == 0
-                                ? node->id[p]
-                                : fl_entity_of_number(node->session, live->board->number[p]);
+            FlEntityId id = node->process == 0 ? node->id[p]
+                                               : fl_entity_of_number(node->distant.session,
+                                                                     live->board->number[p]);
             FlPose pose;
             FlEntityStatus status;
             Note *n = note_of(live, node->process, p, node->look);
-            n->there = fl_entity_pose(node->session, id, at, &pose) == FL_OK &&
-                       fl_entity_status(node->session, id, &status) == FL_OK;
+            n->there = fl_entity_pose(node->distant.session, id, at, &pose) == FL_OK &&
+                       fl_entity_status(node->distant.session, id, &status) == FL_OK;
             if (n->there) {
                 n->position = pose.position;
                 n->life = status.life & 3u;
@@ -274,17 +187,12 @@ static FlTime earlier(FlTime a, FlTime b)
 static FlTime next_time(Node *node, FlTime now, FlTime end)
 {
     const Live *live = node->live;
-    FlTime next = fl_session_deadline(node->session, local(node, now));
-    next = next == FL_FOREVER ? end : earlier(end, next - node->offset);
+    FlTime next = earlier(end, distant_deadline(&node->distant, now));
     if (node->look < live->look_count) {
         next = earlier(next, look_time(live, node->look));
     }
     if (node->process == 0 && node->frame != FL_FOREVER) {
         next = earlier(next, live->begin + node->frame);
-    }
-    if (node->process > 0) {
-        next = earlier(next, fl_flight_next(node->arriving));
-        next = earlier(next, fl_flight_next(node->leaving));
     }
     return next;
 }
@@ -297,7 +205,7 @@ static void collect(Node *node, FlTime now)
         FairnessFigures *figures = &node->live->board->figures[p];
         for (int32_t r = 0; r < def->receiver_count; r++) {
             FlLedgerView view;
-            if (fl_entity_view(node->session, node->id[p], node->live->board->peer[r],
+            if (fl_entity_view(node->distant.session, node->id[p], node->live->board->peer[r],
                                local(node, now), &view) == FL_OK) {
                 figures->updates_sent += view.sent;
                 figures->updates_to[r] = view.sent;
@@ -316,18 +224,18 @@ static _Noreturn void run_process(const Live *live, int32_t process)
     bool ok = open_node(&node) == FL_OK && (process > 0 || create_entities(&node));
     FlTime now = fl_net_now();
     while (ok && now < end) {
-        receive(&node, now);
+        distant_receive(&node.distant, now);
         if (process == 0) {
             move(&node, now);
         } else {
-            live->board->peer[process - 1] = fl_peer_self(node.session);
+            live->board->peer[process - 1] = fl_peer_self(node.distant.session);
         }
-        send_out(&node, now);
+        distant_send(&node.distant, now);
         note(&node, now);
-        (void)fl_net_wait(node.net, next_time(&node, now, end));
+        (void)fl_net_wait(node.distant.net, next_time(&node, now, end));
         now = fl_net_now();
     }
-    ok = ok && fl_session_state(node.session) == FL_SESSION_RUNNING;
+    ok = ok && fl_session_state(node.distant.session) == FL_SESSION_RUNNING;
     if (ok && process == 0) {
         collect(&node, end);
     }
@@ -382,7 +290,7 @@ LabStatus fairness_live(const FairnessPlay *play, FairnessFigures *figures, LabE
     live.look_count = (int32_t)((length - LOOK_FIRST) / LOOK_EVERY);
     size_t rows = (size_t)(play->receiver_count + 1) * (size_t)play->policy_count;
     live.board_bytes = sizeof(Board) + rows * (size_t)live.look_count * sizeof(Note);
-    FlResult result = open_net(&live.host_net);
+    FlResult result = distant_net_open(&live.host_net);
     if (result != FL_OK) {
         return lab_fail_result(error, result, "opening a socket");
     }

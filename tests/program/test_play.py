@@ -80,15 +80,36 @@ def bots(where, count, seconds, *options):
     return json.loads(result.stdout)
 
 
+def orphaned(seconds, *options):
+    """Three bots, whose host leaves after some seconds: their exit status, errors and summary as many seconds later."""
+    with host(*options) as served:
+        process = subprocess.Popen([PROGRAM, "bots", served.invite, "--count", "3", "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(seconds)
+            served.end()
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+            process.wait()
+    return process.returncode, errors, json.loads(out)
+
+
 SOAKED = ("star", "hybrid")  # both at once, while the other tests run
 soaks = {}
 
 
+def start_soak(name, minutes):
+    soaks[name] = subprocess.Popen(
+        [sys.executable, "-B", SOAK, PROGRAM, "--minutes", str(minutes), "--bots", "12", "--each", "3", "--churn", "2",
+         "--topology", name, "--seed", "7"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def setUpModule():
     for name in SOAKED:
-        soaks[name] = subprocess.Popen(
-            [sys.executable, "-B", SOAK, PROGRAM, "--minutes", "0.12", "--bots", "12", "--each", "3", "--churn", "2",
-             "--topology", name, "--seed", "7"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        start_soak(name, 0.12)
 
 
 def tearDownModule():
@@ -104,9 +125,18 @@ class Soaked(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.results = {}
-        for name, process in soaks.items():
-            out, errors = process.communicate(timeout=100)
-            cls.results[name] = (process.returncode, errors, json.loads(out) if out else None)
+        for name in SOAKED:
+            cls.results[name] = cls.end(name)
+            _, errors, _ = cls.results[name]
+            if errors == "soak: nobody saw or heard anybody: nothing was tested\n":  # the machine is too busy
+                start_soak(name, 0.5)
+                cls.results[name] = cls.end(name)
+
+    @staticmethod
+    def end(name):
+        process = soaks[name]
+        out, errors = process.communicate(timeout=100)
+        return process.returncode, errors, json.loads(out) if out else None
 
     def test_everything_that_must_hold_holds(self):
         for name, (status, errors, result) in self.results.items():
@@ -158,22 +188,8 @@ class Topologies(unittest.TestCase):
             self.assertEqual(node["tanks_seen"], 3)
 
     def test_a_mesh_plays_on_without_its_host(self):
-        def orphaned(seconds):
-            with host("--topology", "mesh") as served:
-                process = subprocess.Popen([PROGRAM, "bots", served.invite, "--count", "3", "--json"],
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                try:
-                    time.sleep(seconds)
-                    served.end()
-                    time.sleep(seconds)
-                    process.send_signal(signal.SIGINT)
-                    out, errors = process.communicate(timeout=30)
-                finally:
-                    process.kill()
-                    process.wait()
-            return process.returncode, errors, json.loads(out)
-
-        status, errors, result = until(orphaned, lambda r: r[0] == 0 and r[2]["nodes"][0]["host_changes"] == 1)
+        status, errors, result = until(lambda seconds: orphaned(seconds, "--topology", "mesh"),
+                                       lambda r: r[0] == 0 and r[2]["nodes"][0]["host_changes"] == 1)
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual([node["host_changes"] for node in result["nodes"]], [1, 1, 1])
         self.assertEqual([node["players"] for node in result["nodes"]], [3, 3, 3])

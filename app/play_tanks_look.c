@@ -1,4 +1,4 @@
-// What a node sees of the others: poses from the session, blobs, and what both must fulfil.
+// What a node sees of the others' tanks: poses from the session, blobs, and what both must fulfil.
 //
 // A tank is seen alive if its blob says so, no kill of that life was told, the pose is of the same
 // life (blob and motion travel apart, and a respawn is a cut), and it was heard of lately. What is
@@ -8,7 +8,7 @@
 //   - it is inside the arena, but for what it may have driven since its newest update;
 //   - every life that ended was told to have ended, once; and what was told to have ended does not
 //     go on. Blobs and kills travel apart, so they may disagree for a while.
-#include "app/play_node.h"
+#include "app/play_tanks.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static bool read_status(PlayNode *node, FlEntityId id, TanksStatus *status)
     FlReader reader;
     fl_reader_init(&reader, bytes, count);
     bool good = count == TANKS_STATUS_BYTES && tanks_status_decode(&reader, status);
-    node->checks.bad_status += good ? 0 : 1;
+    play_expect(node, PLAY_BAD_STATUS, good);
     return good;
 }
 
@@ -55,8 +55,8 @@ static void check_ends(PlayNode *node, PlayOther *other, FlTime time)
     } else if (other->odd_since == FL_FOREVER) {
         other->odd_since = time;
     } else if (fl_span(time, other->odd_since) > AGREE_WITHIN) {
-        node->checks.end_untold += expected > other->ends_heard ? 1 : 0;
-        node->checks.end_unseen += expected < other->ends_heard ? 1 : 0;
+        play_expect(node, PLAY_END_UNTOLD, expected <= other->ends_heard);
+        play_expect(node, PLAY_END_UNSEEN, expected >= other->ends_heard);
         other->known = false; // once is enough: begin anew
     }
 }
@@ -69,27 +69,29 @@ static void take_status(PlayNode *node, PlayOther *other, const TanksStatus *sta
         other->ends_heard = 0;
         other->odd_since = FL_FOREVER;
     } else {
-        node->checks.old_life += stage_of(status) < stage_of(&other->status) ? 1 : 0;
+        play_expect(node, PLAY_OLD_LIFE, stage_of(status) >= stage_of(&other->status));
     }
     other->status = *status;
     check_ends(node, other, time);
 }
 
-void play_look_kill(PlayNode *node, const TanksEvent *kill)
+void play_tanks_kill(PlayNode *node, const TanksEvent *kill)
 {
-    PlayOther *other = &node->others[kill->victim];
+    PlayTanks *match = play_tanks_of(node);
+    PlayOther *other = &match->others[kill->victim];
     if (kill->life <= other->ended) {
-        node->checks.killed_twice += other->known ? 1 : 0;
+        play_expect(node, PLAY_KILLED_TWICE, !other->known);
         return;
     }
     other->ended = kill->life;
     other->ends_heard += other->known && kill->life > other->first_life ? 1 : 0;
 }
 
-void play_look_forgive(PlayNode *node)
+void play_tanks_forgive(PlayNode *node)
 {
+    PlayTanks *match = play_tanks_of(node);
     for (int32_t i = 0; i < TANKS_CAPACITY; i++) {
-        node->others[i].known = false;
+        match->others[i].known = false;
     }
 }
 
@@ -97,14 +99,15 @@ void play_look_forgive(PlayNode *node)
 
 static void check_place(PlayNode *node, const TanksSeen *seen, FlTime age)
 {
+    PlayTanks *match = play_tanks_of(node);
     double x = fabs(seen->x);
     double y = fabs(seen->y);
-    double outside = (x > y ? x : y) - node->world.rules.half_extent;
+    double outside = (x > y ? x : y) - match->world.rules.half_extent;
     double seconds = fl_span_seconds(age > 0 ? age : 0) + MARGIN_S;
-    bool explained = outside <= MARGIN + node->world.rules.top_speed * seconds;
+    bool explained = outside <= MARGIN + match->world.rules.top_speed * seconds;
     bool there = isfinite(seen->x) && isfinite(seen->y) && isfinite(seen->yaw);
-    node->checks.outside_arena += explained && there ? 0 : 1;
-    node->checks.looks++;
+    play_expect(node, PLAY_OUTSIDE_ARENA, explained && there);
+    play_tally(node, PLAY_LOOKS);
     if (outside > node->checks.outside_worst) {
         node->checks.outside_worst = outside;
     }
@@ -112,8 +115,9 @@ static void check_place(PlayNode *node, const TanksSeen *seen, FlTime age)
 
 static void look_at(PlayNode *node, FlEntityId id, const FlEntityStatus *entity, FlTime now)
 {
-    PlayOther *other = &node->others[entity->number];
-    if (other->entity.index1 != id.index1 || other->entity.generation != id.generation) {
+    PlayTanks *match = play_tanks_of(node);
+    PlayOther *other = &match->others[entity->number];
+    if (!play_same_entity(other->entity, id)) {
         *other = (PlayOther){.entity = id, .odd_since = FL_FOREVER}; // somebody else's by now
     }
     TanksStatus status;
@@ -133,13 +137,14 @@ static void look_at(PlayNode *node, FlEntityId id, const FlEntityStatus *entity,
     if (seen.alive) {
         check_place(node, &seen, age);
     }
-    node->seen[entity->number] = seen;
+    match->seen[entity->number] = seen;
 }
 
-void play_look(PlayNode *node, FlTime now)
+void play_tanks_look(PlayNode *node, FlTime now)
 {
-    memset(node->seen, 0, (size_t)node->tank_count * sizeof *node->seen);
-    node->tank_count = 0;
+    PlayTanks *match = play_tanks_of(node);
+    memset(match->seen, 0, (size_t)match->tank_count * sizeof *match->seen);
+    match->tank_count = 0;
     FlEntityId id = {0};
     for (id = fl_entity_next(node->session, id); id.index1 != 0;
          id = fl_entity_next(node->session, id)) {
@@ -149,14 +154,14 @@ void play_look(PlayNode *node, FlTime now)
             continue;
         }
         int32_t above = (int32_t)status.number + 1;
-        node->tank_count = above > node->tank_count ? above : node->tank_count;
+        match->tank_count = above > match->tank_count ? above : match->tank_count;
         if (!status.ours) {
             look_at(node, id, &status, now);
         }
     }
     for (int32_t i = 0; i < node->own_count; i++) {
-        if (node->own[i].entity.index1 != 0) {
-            node->seen[node->own[i].tank.id] = tanks_tank_seen(&node->own[i].tank);
+        if (play_own_there(node, i)) {
+            match->seen[match->own[i].tank.id] = tanks_tank_seen(&match->own[i].tank);
         }
     }
 }

@@ -1,0 +1,22 @@
+// What demos write into their frames, and read from commands, alike.
+#ifndef APP_DEMO_JSON_H
+#define APP_DEMO_JSON_H
+
+#include <jansson.h>
+
+#include "app/demo_looks.h"
+
+/// Appends four whole numbers: x and y in cm, yaw in mrad, and 0 not there, 1 dead, 2 alive. Whole
+/// numbers are short, and enough to draw.
+void demo_json_thing(json_t *list, const DemoThing *thing);
+
+/// A length in cm.
+json_t *demo_json_length(double length);
+
+/// Appends {"name", "help"} to a list of choices.
+void demo_json_choice(json_t *list, const char *name, const char *help);
+
+/// A number of an object, held within its bounds. False, and nothing changes, if there is none.
+bool demo_json_number(const json_t *object, const char *key, double low, double high, double *out);
+
+#endif

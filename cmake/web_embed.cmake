@@ -1,0 +1,25 @@
+# cmake -DFILES="a;b" -DOUT=web_files.c -P web_embed.cmake: files as arrays, with their types and what changes with them.
+set(type_html "text/html; charset=utf-8")
+set(type_css "text/css; charset=utf-8")
+set(type_js "text/javascript; charset=utf-8")
+set(type_svg "image/svg+xml")
+
+set(arrays "")
+set(table "")
+set(number 0)
+foreach(file IN LISTS FILES)
+    get_filename_component(name ${file} NAME)
+    get_filename_component(end ${file} LAST_EXT)
+    string(SUBSTRING ${end} 1 -1 end)
+    file(READ ${file} bytes HEX)
+    file(SHA256 ${file} hash)
+    string(SUBSTRING ${hash} 0 16 hash)
+    string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+    string(APPEND arrays "static const unsigned char file_${number}[] = {\n${bytes}};\n")
+    string(APPEND table
+        "    {\"/${name}\", \"${type_${end}}\", \"\\\"${hash}\\\"\", file_${number}, sizeof file_${number}},\n")
+    math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUT} "// Made by cmake/web_embed.cmake.\n#include \"app/web_files.h\"\n\n${arrays}
+const WebFile web_files[] = {\n${table}};\nconst size_t web_file_count = ${number};\n")

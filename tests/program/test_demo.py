@@ -1,0 +1,358 @@
+"""fairlead demo without a browser: what it serves and to whom, orders, and that it leaves nothing behind."""
+import base64
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+TOKEN = "sesame"
+
+
+class Page:
+    """A WebSocket as a page has it: text messages in, text messages out (RFC 6455)."""
+
+    def __init__(self, port, origin=None, host=None):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        lines = ["GET /live HTTP/1.1", f"Host: {host or f'127.0.0.1:{port}'}", "Upgrade: websocket", "Connection: Upgrade",
+                 "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(), "Sec-WebSocket-Version: 13"]
+        if origin:
+            lines.append("Origin: " + origin)
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
+        self.bytes = b""
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            more = self.socket.recv(4096)
+            if not more:
+                self.close()
+                raise ConnectionError("no answer")
+            answer += more
+        answer, self.bytes = answer.split(b"\r\n\r\n", 1)
+        if b" 101 " not in answer.split(b"\r\n")[0]:
+            self.close()
+            raise ConnectionError(answer.decode())
+
+    def take(self, count):
+        while len(self.bytes) < count:
+            more = self.socket.recv(65536)
+            if not more:
+                raise ConnectionError("closed")
+            self.bytes += more
+        taken, self.bytes = self.bytes[:count], self.bytes[count:]
+        return taken
+
+    def read(self):
+        """The next message, put together from its frames."""
+        text = b""
+        while True:
+            first, length = self.take(2)
+            if length == 126:
+                length, = struct.unpack(">H", self.take(2))
+            elif length == 127:
+                length, = struct.unpack(">Q", self.take(8))
+            piece = self.take(length)
+            if first & 15 == 8:
+                raise ConnectionError("closed")
+            text += piece
+            if first & 128:
+                return json.loads(text)
+
+    def wait(self, kind, when=lambda news: True, seconds=15):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            news = self.read()
+            if news["type"] == kind and when(news):
+                return news
+        raise AssertionError(f"no such {kind} within {seconds} s")
+
+    def send_text(self, text):
+        payload = text.encode()
+        mask = os.urandom(4)
+        head = bytes([0x81]) + (bytes([0x80 | len(payload)]) if len(payload) < 126
+                                else bytes([0x80 | 126]) + struct.pack(">H", len(payload)))
+        self.socket.sendall(head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(payload)))
+
+    def send(self, command):
+        self.send_text(json.dumps(command))
+
+    def close(self):
+        self.socket.close()
+
+
+def children(pid):
+    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_there(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Running:
+    """A demo of its own, at a free port."""
+
+    def __init__(self, *options, game="tanks"):
+        self.process = subprocess.Popen([PROGRAM, "demo", game, "--port", "0", "--no-browser", "--token", TOKEN, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = ""
+        while "Ctrl-C" not in said:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError("it did not start: " + said + self.process.stderr.read())
+            said += line
+        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)/#" + TOKEN, said)[1])
+        self.children = children(self.process.pid)
+        self.pages = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for page in self.pages:
+            page.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def gone(self, seconds=5):
+        end = time.monotonic() + seconds
+        while any(is_there(pid) for pid in self.children) and time.monotonic() < end:
+            time.sleep(0.02)
+        return not any(is_there(pid) for pid in self.children)
+
+    def get(self, path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(headers.pop("method", "GET"), path, headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer, body
+
+    def page(self, token=None):
+        page = Page(self.port)
+        self.pages.append(page)
+        if token is not None:
+            page.send({"token": token})
+            page.wait("control")
+        return page
+
+
+class Served(unittest.TestCase):
+    def test_the_page_and_everything_it_names_is_served_with_its_type(self):
+        with Running() as demo:
+            answer, body = demo.get("/")
+            self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+            self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+            types = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
+            names = re.findall(r'(?:src|href)="([^"]+)"', body.decode())
+            self.assertGreater(len(names), 3)
+            for name in names:
+                answer, body = demo.get("/" + name)
+                self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, types[name.rsplit(".")[-1]]), name)
+                self.assertEqual(len(body), int(answer.headers["Content-Length"]))
+                modules = re.findall(rb'from "\./([^"]+)"', body)
+                self.assertEqual([demo.get("/" + m.decode())[0].status for m in modules], [200] * len(modules))
+
+    def test_what_a_browser_has_is_not_sent_again(self):
+        with Running() as demo:
+            answer, _ = demo.get("/main.js")
+            again, body = demo.get("/main.js", **{"If-None-Match": answer.headers["ETag"]})
+            self.assertEqual((again.status, body), (304, b""))
+            other, body = demo.get("/main.js", **{"If-None-Match": '"something else"'})
+            self.assertEqual(other.status, 200)
+            self.assertGreater(len(body), 100)
+
+    def test_strange_requests_get_an_error_and_nothing_else(self):
+        with Running() as demo:
+            self.assertEqual(demo.get("/nothing")[0].status, 404)
+            self.assertEqual(demo.get("/../app/main.c")[0].status, 404)
+            self.assertEqual(demo.get("/", Host="elsewhere.example")[0].status, 403)
+            with self.assertRaises((ConnectionError, OSError)):
+                Page(demo.port, origin="http://elsewhere.example")
+            with self.assertRaises((ConnectionError, OSError)):
+                Page(demo.port, host="elsewhere.example")
+            Page(demo.port, origin=f"http://127.0.0.1:{demo.port}").close()
+            self.assertIsNone(demo.process.poll())
+
+
+class Live(unittest.TestCase):
+    def test_all_receivers_come_in_and_their_errors_grow(self):
+        with Running() as demo:
+            page = demo.page(TOKEN)
+            hello = demo.page().wait("hello")
+            self.assertEqual([r["delay_ms"] for r in hello["receivers"]], [200, 500, 800])
+            frame = page.wait("frame", lambda f: all(r["aee"] > 0 for r in f["receivers"]), 30)
+            self.assertEqual(len(frame["screens"]), 4)
+            self.assertTrue(all(len(s["tanks"]) == 4 * hello["players"] for s in frame["screens"]))
+            later = page.wait("frame", lambda f: f["t"] > frame["t"] + 2000)
+            for before, after in zip(frame["receivers"], later["receivers"]):
+                self.assertGreaterEqual(after["aee"], before["aee"])
+            mean = sum(r["aee"] for r in later["receivers"]) / 3
+            self.assertAlmostEqual(later["mean"], mean, delta=1e-3 * mean)
+
+    def test_settings_change_for_everybody_while_it_runs(self):
+        with Running() as demo:
+            page, other = demo.page(TOKEN), demo.page()
+            page.send({"set": {"policy": "equal/2-75", "jitter_ms": 60, "loss_percent": 5, "clock": "one-way"}})
+            for reader in (page, other):
+                news = reader.wait("settings", lambda s: s["policy"] == "equal/2-75")
+                self.assertEqual((news["jitter_ms"], news["loss_percent"], news["clock"]), (60, 5, "one-way"))
+            page.send({"set": {"policy": "no such policy", "jitter_ms": 1e9, "clock": 7}})
+            news = page.wait("settings", lambda s: s["jitter_ms"] != 60)
+            self.assertEqual((news["policy"], news["jitter_ms"], news["clock"]), ("equal/2-75", 180, "one-way"))
+
+    def test_counting_starts_again_when_asked_to(self):
+        with Running() as demo:
+            page = demo.page(TOKEN)
+            page.wait("frame", lambda f: f["mean"] > 1, 30)
+            page.send({"restart": True})
+            frame = page.wait("frame", lambda f: f["count"] == 1)
+            self.assertLess(frame["mean"], 1)
+            page.wait("frame", lambda f: all(r["sees"] for r in f["receivers"]) and f["mean"] > 0.1, 30)
+
+    def test_a_tank_goes_where_it_is_driven(self):
+        with Running() as demo:
+            page = demo.page(TOKEN)
+            page.send({"drive": {"drive": 0, "turn": 1, "fire": False}})
+            first = page.wait("frame", lambda f: f["driven"] and f["screens"][0]["tanks"][3] == 2)
+            page.send({"drive": {"drive": 0, "turn": 1, "fire": False}})
+            page.wait("frame", lambda f: f["t"] > first["t"] + 300)
+            a = page.wait("frame", lambda f: f["screens"][0]["tanks"][3] == 2)
+            b = page.wait("frame", lambda f: f["t"] >= a["t"] + 500)
+            if a["life"] == b["life"] and b["screens"][0]["tanks"][3] == 2:  # it may be shot while we look
+                (ax, ay, ayaw), (bx, by, byaw) = a["screens"][0]["tanks"][:3], b["screens"][0]["tanks"][:3]
+                self.assertLess(abs(ax - bx) + abs(ay - by), 5)  # cm: it turns on the spot
+                turned = (byaw - ayaw) % 6283
+                self.assertAlmostEqual(turned, 785 * (b["t"] - a["t"]) / 1000, delta=30)
+            page.send({"drive": None})
+            page.wait("frame", lambda f: not f["driven"])
+
+    def test_nobody_changes_anything_without_the_token(self):
+        with Running() as demo:
+            for page in (demo.page(), demo.page("wrong"), demo.page(TOKEN[:-1])):
+                page.send({"set": {"policy": "equal-100"}})
+                page.send({"restart": True})
+                page.send({"drive": {"drive": 1, "turn": 0, "fire": True}})
+            time.sleep(0.3)
+            frame = page.wait("frame", lambda f: f["t"] > 500)
+            self.assertEqual((frame["count"], frame["driven"]), (0, False))
+            self.assertEqual(demo.page().wait("settings")["policy"], "base")
+
+    def test_rubbish_does_no_harm(self):
+        with Running() as demo:
+            page = demo.page(TOKEN)
+            for text in ("", "x", "[]", "null", "{", '{"set":1}', '{"set":{"policy":1}}', '{"drive":{"drive":"x"}}',
+                         '{"drive":{"drive":1e999,"turn":1}}', '{"token":1}', "\u00e9" * 200, "[" * 1000):
+                page.send_text(text)
+            page.wait("frame")
+            with self.assertRaises((ConnectionError, OSError)):
+                page.send_text("x" * 5000)
+                while True:
+                    page.read()
+            self.assertIsNone(demo.process.poll())
+            demo.page(TOKEN).wait("frame")
+
+
+class Racing(unittest.TestCase):
+    def test_screens_agree_by_the_best_scheme_and_not_without_one(self):
+        rates = {}
+        for scheme in ("nc", "best"):
+            with Running("--scheme", scheme, game="racing") as demo:
+                page = demo.page()
+                first = page.wait("frame", lambda f: f["compared"], 30)
+                last = page.wait("frame", lambda f: f["t"] > first["t"] + 10000, 30)
+                rates[scheme] = last["rate"]
+        self.assertGreater(rates["nc"], 15)
+        self.assertLess(rates["best"], rates["nc"] / 3)
+
+    def test_schemes_and_network_change_while_it_runs(self):
+        with Running(game="racing") as demo:
+            page = demo.page(TOKEN)
+            page.send({"set": {"scheme": "adaptive", "delay_ms": 20, "jitter_ms": 0, "loss_percent": 3}})
+            news = page.wait("settings", lambda s: s["scheme"] == "adaptive")
+            self.assertEqual((news["delay_ms"], news["jitter_ms"], news["loss_percent"]), (20, 0, 3))
+            page.send({"set": {"scheme": "no such scheme", "delay_ms": 1e9}})
+            news = page.wait("settings", lambda s: s["delay_ms"] != 20)
+            self.assertEqual((news["scheme"], news["delay_ms"]), ("adaptive", 300))
+            page.send({"set": {"delay_ms": 10}})
+            # Both agree on a shorter delay of the picture than the 100 ms they began with.
+            page.wait("frame", lambda f: f["compared"] and all(20 <= s["behind_ms"] < 90 for s in f["screens"]), 40)
+
+    def test_another_race_follows_when_asked_for(self):
+        with Running(game="racing") as demo:
+            page = demo.page(TOKEN)
+            first = page.wait("frame", lambda f: f["compared"], 30)
+            page.send({"restart": True})
+            later = page.wait("frame", lambda f: f["race"] > first["race"] and f["compared"], 30)
+            self.assertEqual(later["count"], 1)
+
+
+class Ends(unittest.TestCase):
+    def test_a_signal_ends_everything_well(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with Running() as demo:
+                page = demo.page(TOKEN)
+                page.wait("frame")
+                self.assertEqual(len(demo.children), 4)
+                demo.process.send_signal(number)
+                self.assertEqual(demo.process.wait(10), 0)
+                self.assertTrue(demo.gone())
+                self.assertEqual(demo.process.stderr.read(), "")
+
+    def test_nobody_survives_a_killed_parent(self):
+        with Running() as demo:
+            demo.process.kill()
+            self.assertTrue(demo.gone())
+
+    def test_a_process_that_dies_ends_the_demo_with_a_message(self):
+        with Running() as demo:
+            os.kill(demo.children[1], signal.SIGKILL)
+            self.assertEqual(demo.process.wait(10), 1)
+            self.assertIn("a process of the demo has ended", demo.process.stderr.read())
+            self.assertTrue(demo.gone())
+
+    def test_it_ends_by_itself_when_told_to(self):
+        with Running("--seconds", "0.5") as demo:
+            self.assertEqual(demo.process.wait(10), 0)
+            self.assertTrue(demo.gone())
+
+
+class Refused(unittest.TestCase):
+    def refused(self, *options):
+        run = subprocess.run([PROGRAM, "demo", "--no-browser", *options], capture_output=True, text=True, timeout=30)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        return run.stderr
+
+    def test_a_port_in_use_is_said_in_one_line(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            self.assertIn(f"port {port} is in use", self.refused("--port", str(port)))
+
+    def test_wrong_options_are_said_in_one_line(self):
+        self.assertIn("chess", self.refused("chess"))
+        self.assertIn("nonsense", self.refused("--policy", "nonsense"))
+        self.assertIn("nonsense", self.refused("racing", "--scheme", "nonsense"))
+        self.refused("--players", "33")
+        self.refused("racing", "--players", "3")
+        self.refused("--port", "70000")
+
+
+if __name__ == "__main__":
+    if "built without" in subprocess.run([PROGRAM, "demo", "--help"], capture_output=True, text=True).stderr:
+        print("skipped: built without the page")
+        sys.exit(0)
+    unittest.main()
