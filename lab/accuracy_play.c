@@ -2,9 +2,9 @@
 // ms.
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lab/accuracy.h"
+#include "lab/play.h"
 #include "lab/puppet.h"
 
 #define LOOK_EVERY FL_MS(10)
@@ -91,20 +91,10 @@ static FlResult add_node(Play *play, FlRole role, FlTimeMode mode, FlRandom *ran
     return world_node_add(play->world, &def, node);
 }
 
-static FlImpairSettings way_settings(const AccuracyPlay *def, FlTime delay)
-{
-    FlImpairSettings settings = fl_impair_settings_default();
-    settings.delay_ns = delay;
-    settings.jitter_ns = def->jitter < delay ? def->jitter : delay;
-    settings.shape = def->jitter > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
-    settings.loss_ppm = (int32_t)(def->loss * 1e6 + 0.5);
-    return settings;
-}
-
 /// Both ways between the host and a node; `luck` says which ways are alike.
 static FlResult add_ways(Play *play, int32_t node, FlTime delay, int32_t luck)
 {
-    FlImpairSettings settings = way_settings(play->def, delay);
+    FlImpairSettings settings = play_way(delay, play->def->jitter, play->def->loss);
     FlResult result =
         world_way_set(play->world, 0, node, &settings, fl_impair_link(0, (uint16_t)luck));
     return result != FL_OK
@@ -295,24 +285,6 @@ static AccuracyFigures figures_of(const View *view)
     return f;
 }
 
-/// Did everything run as it should? Otherwise the figures would lie.
-static LabStatus check(const Play *play, LabError *error)
-{
-    WorldStats stats = world_stats(play->world);
-    if (stats.crowded > 0) {
-        return lab_fail(error, LAB_FAILED, "too many datagrams under way");
-    }
-    for (int32_t i = 0; i < world_node_count(play->world); i++) {
-        const FlSession *session = world_session(play->world, i);
-        if (fl_session_state(session) != FL_SESSION_RUNNING) {
-            const char *why = fl_session_trouble(session); // several lines; the first says it
-            return lab_fail(error, LAB_FAILED, "node %d is not in the session: %.*s", (int)i,
-                            (int)strcspn(why, "\n"), why);
-        }
-    }
-    return LAB_OK;
-}
-
 LabStatus accuracy_play(const AccuracyPlay *def, AccuracyFigures *figures, Tally *pooled,
                         Text *series, LabError *error)
 {
@@ -327,7 +299,7 @@ LabStatus accuracy_play(const AccuracyPlay *def, AccuracyFigures *figures, Tally
     FlResult result = set_up(&play);
     if (result == FL_OK) {
         world_run(play.world, play.end);
-        status = check(&play, error);
+        status = play_check(play.world, error);
     } else {
         status = lab_fail_result(error, result, "setting up the world");
     }

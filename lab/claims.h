@@ -117,6 +117,10 @@ LabStatus claims_accuracy(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_relay(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_shots(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_fairness(const VerifyDef *def, ClaimSet *set, LabError *error);
+LabStatus claims_perceptive(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_theorem(const VerifyDef *def, ClaimSet *set, LabError *error);
+LabStatus claims_racing(const VerifyDef *def, ClaimSet *set, LabError *error);
+LabStatus claims_attention(const VerifyDef *def, ClaimSet *set, LabError *error);
+LabStatus claims_duels(const VerifyDef *def, ClaimSet *set, LabError *error);
 
 #endif

@@ -93,7 +93,9 @@ typedef struct Experiment {
 #define LAB_SETTINGS_BYTES 8192
 
 /// X(name): each is `experiment_<name>` in lab/<name>.c.
-#define EXPERIMENT_TABLE(X) X(accuracy) X(fairness) X(tradeoff) X(liar)
+#define EXPERIMENT_TABLE(X)                                                                        \
+    X(accuracy)                                                                                    \
+    X(fairness) X(tradeoff) X(liar) X(racing) X(finish) X(simultaneity) X(attention) X(duels)
 
 #define EXPERIMENT_DECLARE(name) extern const Experiment experiment_##name;
 EXPERIMENT_TABLE(EXPERIMENT_DECLARE)

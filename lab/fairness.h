@@ -14,6 +14,15 @@
 
 enum { FAIRNESS_RECEIVERS = 16, FAIRNESS_POLICIES = 96 };
 
+/// A network that changes: what the ways between the sender and a receiver do at a time of the
+/// motion.
+typedef struct FairnessWeather {
+    void (*ways_fn)(const void *ctx, int32_t receiver, FlTime time, FlImpairSettings *out,
+                    FlImpairSettings *back);
+    const void *ctx; ///< Borrowed.
+    FlTime every;    ///< It changes so often; above 0.
+} FairnessWeather;
+
 /// One run to be played.
 typedef struct FairnessPlay {
     const Material *material;
@@ -22,7 +31,8 @@ typedef struct FairnessPlay {
     bool sealed;
     FlTime delay[FAIRNESS_RECEIVERS]; ///< Mean, one way.
     int32_t receiver_count;
-    FlTime jitter; ///< Plus or minus, uniform, each way; no delay is negative.
+    FlTime jitter;                  ///< Plus or minus, uniform, each way; no delay is negative.
+    const FairnessWeather *weather; ///< In place of delay and jitter; NULL: these, all the time.
     FlModel model;
     FlTriggerDef trigger;
     FlSend policy[FAIRNESS_POLICIES];

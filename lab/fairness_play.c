@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lab/fairness.h"
+#include "lab/play.h"
 #include "lab/puppet.h"
 
 #define LOOK_EVERY FL_MS(10)
@@ -28,6 +29,7 @@ typedef struct Play {
     View *views;     // by policy, then by receiver
     FlTime end;
     Text *series;
+    FlResult result; // of changing the weather
 } Play;
 
 FairnessPlay fairness_play_default(const Material *material, int32_t run, uint64_t seed)
@@ -114,13 +116,32 @@ static FlResult add_node(Play *play, FlRole role, FlRandom *random, int32_t *nod
     return world_node_add(play->world, &node_def, node);
 }
 
-static FlImpairSettings way_settings(const FairnessPlay *def, FlTime delay)
+static FlResult set_ways(Play *play, int32_t receiver, FlTime time)
 {
-    FlImpairSettings settings = fl_impair_settings_default();
-    settings.delay_ns = delay;
-    settings.jitter_ns = def->jitter < delay ? def->jitter : delay;
-    settings.shape = def->jitter > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
-    return settings;
+    const FairnessPlay *def = play->def;
+    int32_t node = receiver + 1; // the sender is node 0
+    if (def->weather == NULL) {
+        FlImpairSettings settings = play_way(def->delay[receiver], def->jitter, 0.0);
+        return world_ways_set(play->world, 0, node, &settings);
+    }
+    FlImpairSettings out;
+    FlImpairSettings back;
+    def->weather->ways_fn(def->weather->ctx, receiver, time, &out, &back);
+    uint16_t number = (uint16_t)node;
+    FlResult result = world_way_set(play->world, 0, node, &out, fl_impair_link(0, number));
+    return result != FL_OK ? result
+                           : world_way_set(play->world, node, 0, &back, fl_impair_link(number, 0));
+}
+
+static FlTime change_weather(void *ctx, World *world, FlTime now)
+{
+    Play *play = (Play *)ctx;
+    (void)world;
+    for (int32_t r = 0; r < play->def->receiver_count; r++) {
+        play->result = play->result == FL_OK ? set_ways(play, r, now - WARM_UP) : play->result;
+    }
+    FlTime next = now + play->def->weather->every;
+    return next <= play->end ? next : FL_FOREVER;
 }
 
 static FlResult add_nodes(Play *play)
@@ -130,9 +151,8 @@ static FlResult add_nodes(Play *play)
     int32_t node;
     FlResult result = add_node(play, FL_ROLE_HOST, &random, &node);
     for (int32_t r = 0; r < def->receiver_count && result == FL_OK; r++) {
-        FlImpairSettings settings = way_settings(def, def->delay[r]);
         result = add_node(play, FL_ROLE_CLIENT, &random, &node);
-        result = result == FL_OK ? world_ways_set(play->world, 0, node, &settings) : result;
+        result = result == FL_OK ? set_ways(play, r, 0) : result;
         for (int32_t p = 0; p < def->policy_count; p++) {
             play->views[p * def->receiver_count + r].eye.receiver = node;
         }
@@ -226,11 +246,14 @@ static FlResult set_up(Play *play)
     world.seed = def->seed;
     world.sealed = def->sealed;
     world.node_capacity = def->receiver_count + 1;
-    world.actor_capacity = def->policy_count + 1;
+    world.actor_capacity = def->policy_count + 2;
     FlResult result = world_create(&world, &play->world);
     result = result == FL_OK ? add_nodes(play) : result;
     result = result == FL_OK ? add_puppets(play) : result;
     play->end = WARM_UP + def->material->runs[def->run].source.length;
+    if (result == FL_OK && def->weather != NULL) {
+        result = world_actor_add(play->world, WORLD_MOVER, WARM_UP, change_weather, play);
+    }
     return result != FL_OK ? result
                            : world_actor_add(play->world, WORLD_LOOKER, WARM_UP + LOOK_FIRST,
                                              look_at_all, play);
@@ -257,18 +280,12 @@ static void collect(const Play *play, int32_t policy, FairnessFigures *figures)
     }
 }
 
-/// Did everything run as it should? Otherwise the figures would lie.
+/// Did everything run as it should, and had every policy its entity?
 static LabStatus check(const Play *play, LabError *error)
 {
-    if (world_stats(play->world).crowded > 0) {
-        return lab_fail(error, LAB_FAILED, "too many datagrams under way");
-    }
-    for (int32_t i = 0; i < world_node_count(play->world); i++) {
-        const FlSession *session = world_session(play->world, i);
-        if (fl_session_state(session) != FL_SESSION_RUNNING) {
-            return lab_fail(error, LAB_FAILED, "node %d is not in the session: %s", (int)i,
-                            fl_session_trouble(session));
-        }
+    LabStatus status = play_check(play->world, error);
+    if (status != LAB_OK) {
+        return status;
     }
     for (int32_t p = 0; p < play->def->policy_count; p++) {
         if (play->puppets[p].id.index1 == 0) {
@@ -294,7 +311,8 @@ LabStatus fairness_play(const FairnessPlay *def, FairnessFigures *figures, Text 
     }
     if (status == LAB_OK) {
         world_run(play.world, play.end);
-        status = check(&play, error);
+        status = play.result == FL_OK ? check(&play, error)
+                                      : lab_fail_result(error, play.result, "changing the network");
     }
     for (int32_t p = 0; p < def->policy_count && status == LAB_OK; p++) {
         collect(&play, p, &figures[p]);

@@ -55,7 +55,9 @@ static void add_value(const json_t *value, Text *words)
 static void add_setting(const Setting *setting, const json_t *value, Text *words)
 {
     if (setting->kind == SETTING_FLAG) {
-        text_add(words, json_is_true(value) ? " --%s" : "", setting->name);
+        if (json_is_true(value)) {
+            text_add(words, " --%s", setting->name);
+        }
     } else if (!json_is_null(value)) {
         text_add(words, " --%s ", setting->name);
         add_value(value, words);

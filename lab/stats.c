@@ -1,4 +1,4 @@
-// Means, intervals, histograms.
+// Means, intervals, correlations, histograms.
 #include "lab/stats.h"
 
 double student_t95(int32_t degrees)
@@ -90,6 +90,65 @@ Estimate estimate_ratio(const double *above, const double *below, int32_t count)
     }
     e.ci95 = half_width(squares, count);
     return e;
+}
+
+// ---------------------------------------------------------------- what goes together
+
+/// Sums of deviations from the means, fed one pair at a time: no array of ranks is needed.
+typedef struct Joint {
+    int32_t count;
+    double mean_a, mean_b;
+    double aa, bb, ab;
+} Joint;
+
+static void joint_add(Joint *j, double a, double b)
+{
+    j->count++;
+    double off_a = a - j->mean_a;
+    double off_b = b - j->mean_b;
+    j->mean_a += off_a / j->count;
+    j->mean_b += off_b / j->count;
+    j->aa += off_a * (a - j->mean_a);
+    j->bb += off_b * (b - j->mean_b);
+    j->ab += off_a * (b - j->mean_b);
+}
+
+static double joint_correlation(const Joint *j)
+{
+    if (j->count < 2 || !(j->aa > 0.0) || !(j->bb > 0.0)) {
+        return (double)NAN;
+    }
+    return fmin(fmax(j->ab / sqrt(j->aa * j->bb), -1.0), 1.0);
+}
+
+/// From 1 on; equal ones get the mean of the places they take.
+static double rank_of(const double *values, int32_t count, int32_t which)
+{
+    int32_t below = 0;
+    int32_t equal = 0;
+    for (int32_t i = 0; i < count; i++) {
+        below += values[i] < values[which] ? 1 : 0;
+        equal += values[i] == values[which] ? 1 : 0;
+    }
+    return below + 0.5 * (equal + 1);
+}
+
+double correlation_of_values(const double *a, const double *b, int32_t count)
+{
+    Joint j = {0};
+    for (int32_t i = 0; i < count; i++) {
+        joint_add(&j, a[i], b[i]);
+    }
+    return joint_correlation(&j);
+}
+
+double correlation_of_ranks(const double *a, const double *b, int32_t count)
+{
+    Joint j = {0};
+    for (int32_t i = 0; i < count; i++) {
+        joint_add(&j, rank_of(a, count, i), rank_of(b, count, i));
+    }
+    return joint_correlation(&j);
 }
 
 // ---------------------------------------------------------------- many samples

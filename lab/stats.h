@@ -1,4 +1,5 @@
-// What numbers say about what they were drawn from: means with 95 % intervals, quantiles.
+// What numbers say about what they were drawn from: means with 95 % intervals, correlations,
+// quantiles.
 //
 // The unit of chance is the run (one seed, one tank): samples within a run depend on each other, so
 // intervals are made from one figure per run, with Student's t. Quantiles come from a histogram of
@@ -37,6 +38,14 @@ static inline double estimate_high(Estimate e)
 {
     return e.mean + e.ci95;
 }
+
+// ---------------------------------------------------------------- what goes together
+
+/// Pearson's correlation of `count` pairs; NaN with fewer than two, or if either does not vary.
+double correlation_of_values(const double *a, const double *b, int32_t count);
+
+/// Spearman's: that of their ranks, equal ones sharing theirs. Takes count^2 steps.
+double correlation_of_ranks(const double *a, const double *b, int32_t count);
 
 // ---------------------------------------------------------------- many samples
 

@@ -28,6 +28,7 @@ typedef struct Node {
     FlTime clock_offset;
     double clock_drift;
     FlRandom random; // keys; lives as long as the session
+    WorldSent sent;
 } Node;
 
 /// One direction between two nodes.
@@ -141,6 +142,11 @@ FlTime world_now(const World *world)
 WorldStats world_stats(const World *world)
 {
     return world->stats;
+}
+
+WorldSent world_node_sent(const World *world, int32_t node)
+{
+    return world->nodes[node].sent;
 }
 
 // ---------------------------------------------------------------- addresses and clocks
@@ -334,6 +340,8 @@ static void carry(World *world, int32_t from, const FlOutgoing *out)
 {
     world->stats.datagrams++;
     world->stats.bytes += (uint64_t)out->count;
+    world->nodes[from].sent.datagrams++;
+    world->nodes[from].sent.bytes += (uint64_t)out->count;
     hash_in(world, &world->now, sizeof world->now);
     hash_in(world, out->bytes, (size_t)out->count);
     int32_t to = node_of(world, out->to);

@@ -111,4 +111,11 @@ typedef struct WorldStats {
 
 WorldStats world_stats(const World *world);
 
+/// What a node has sent so far, headers below not counted.
+typedef struct WorldSent {
+    uint64_t datagrams, bytes;
+} WorldSent;
+
+WorldSent world_node_sent(const World *world, int32_t node);
+
 #endif

@@ -1,0 +1,235 @@
+// The world of an arena game: sessions that meet, and nodes that play.
+#include "lab/arena_mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lab/play.h"
+
+#define TICK_NS (FL_SEC(1) / ARENA_TICK_HZ)
+#define SERVES 5 // a tick
+#define JOIN_LIMIT FL_SEC(60)
+
+/// What our datagram with one update takes on the wire, so that a published one takes more.
+#define OUR_PLAIN_BYTES 54
+#define OUR_SEALED_BYTES 72
+#define HEADER_BYTES 28
+
+const char *arena_mode_name(ArenaMode mode)
+{
+#define ARENA_MODE_ROW(name, word) word,
+    static const char *const words[ARENA_MODES] = {ARENA_MODE_TABLE(ARENA_MODE_ROW)};
+#undef ARENA_MODE_ROW
+    FL_ASSERT(mode >= 0 && mode < ARENA_MODES);
+    return words[mode];
+}
+
+// ---------------------------------------------------------------- sessions
+
+static int32_t overhead_of(const ArenaMeshDef *def)
+{
+    int32_t ours = def->sealed ? OUR_SEALED_BYTES : OUR_PLAIN_BYTES;
+    bool published = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_LOBW;
+    return HEADER_BYTES + (published ? ARENA_PUBLISHED_BYTES - ours : 0);
+}
+
+static FlSessionDef session_def(const ArenaMesh *mesh)
+{
+    const ArenaMeshDef *def = &mesh->def;
+    FlSessionDef session = arena_node_session(mesh->game, def->players);
+    session.join_timeout_ns = JOIN_LIMIT;
+    session.link.overhead_bytes = mesh->overhead_bytes;
+    session.focus.share = def->focus_share;
+    session.upload_bytes_s = def->mode == ARENA_MODE_HIBW ? 0.0 : def->kbps * 125.0;
+    session.guide_from_ns = def->mode == ARENA_MODE_DONNY ? 0 : session.guide_from_ns;
+    if (def->mode == ARENA_MODE_OURS) { // corrections glide, no faster than players move
+        session.show.convergence = FL_CONVERGENCE_SMOOTH;
+        session.show.smooth_ns = FL_MS(100);
+        session.show.speed_limit = def->top_speed;
+        session.show.catch_up = ARENA_RUN_SPEED;
+        session.show.snap_distance = INFINITY;
+    }
+    return session;
+}
+
+static FlResult nodes_add(ArenaMesh *mesh)
+{
+    const ArenaMeshDef *def = &mesh->def;
+    FlImpairSettings way = play_way((FlTime)(def->rtt_ms * 5e5), 0, 0.0);
+    FlResult result = FL_OK;
+    for (int32_t i = 0; i < def->players && result == FL_OK; i++) {
+        WorldNodeDef node = world_node_def_default();
+        node.session = session_def(mesh);
+        node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+        int32_t index;
+        result = world_node_add(mesh->world, &node, &index);
+        for (int32_t j = 0; j < i && result == FL_OK; j++) {
+            result = world_ways_set(mesh->world, j, i, &way);
+        }
+    }
+    return result;
+}
+
+static bool has_met_all(const FlSession *session, int32_t players)
+{
+    int32_t direct = 0;
+    for (FlPeerId id = fl_peer_next(session, (FlPeerId){0}); id.index1 != 0;
+         id = fl_peer_next(session, id)) {
+        FlPeerStatus status;
+        direct += fl_peer_status(session, id, &status) == FL_OK && status.direct ? 1 : 0;
+    }
+    return direct + 1 >= players;
+}
+
+static bool all_met(const ArenaMesh *mesh)
+{
+    bool met = world_all_in(mesh->world);
+    for (int32_t i = 0; i < mesh->def.players && met; i++) {
+        met = has_met_all(world_session(mesh->world, i), mesh->def.players);
+    }
+    return met;
+}
+
+// ---------------------------------------------------------------- nodes
+
+static ArenaNodeDef node_def(const ArenaMesh *mesh, int32_t player)
+{
+    const ArenaMeshDef *def = &mesh->def;
+    bool guided = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_OURS;
+    ArenaNodeDef node = {
+        .game = mesh->game,
+        .send = def->mode == ARENA_MODE_OURS ? fl_send_focus_equal() : fl_send_focus(),
+        .trigger = {.distance = 0.125, .angle = 0.01, .silence_ns = TICK_NS}, // every frame
+        .guided = guided,
+        .attentive = guided,
+        .recorded = def->row_fn != NULL,
+        .run_speed = ARENA_RUN_SPEED,
+        .seed = def->seed,
+        .character = player % ARENA_CHARACTER_COUNT,
+        .skill = ARENA_SKILL_MIN + player % (ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1),
+    };
+    if (def->mode == ARENA_MODE_OURS) { // what is said is said because it matters
+        node.trigger = (FlTriggerDef){.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)};
+    }
+    if (def->cast_fn != NULL) {
+        def->cast_fn(def->ctx, player, &node.character, &node.skill);
+    }
+    return node;
+}
+
+static void step_node(const ArenaDriver *driver, ArenaNode *node, FlTime local)
+{
+    const ArenaMeshDef *def = &driver->mesh->def;
+    const ArenaRow *row = NULL;
+    if (def->row_fn != NULL) {
+        row = def->row_fn(def->ctx, node->player, driver->tick);
+        if (row == NULL) {
+            node->view.player[node->player].alive = 0;
+            node->view.player[node->player].health = 0;
+        }
+    }
+    arena_node_step(node, row, local);
+}
+
+static FlTime drive(void *ctx, World *world, FlTime now)
+{
+    ArenaDriver *driver = (ArenaDriver *)ctx;
+    ArenaNode *node = &driver->mesh->nodes[driver->node];
+    FlTime local = world_local(world, driver->node, now);
+    if (driver->part == 0) {
+        step_node(driver, node, local);
+        driver->tick++;
+    } else {
+        arena_node_serve(node, local);
+    }
+    world_touch(world, driver->node);
+    driver->part = (driver->part + 1) % SERVES;
+    return now + TICK_NS / SERVES;
+}
+
+static FlResult nodes_start(ArenaMesh *mesh)
+{
+    FlResult result = FL_OK;
+    for (int32_t i = 0; i < mesh->def.players && result == FL_OK; i++) {
+        FlSession *session = world_session(mesh->world, i);
+        FlPeerStatus self;
+        result = fl_peer_status(session, fl_peer_self(session), &self);
+        if (result == FL_OK) {
+            ArenaNodeDef def = node_def(mesh, self.number);
+            result = arena_node_start(&mesh->nodes[i], &def, session);
+        }
+        mesh->drivers[i] = (ArenaDriver){.mesh = mesh, .node = i};
+        if (result == FL_OK) {
+            result =
+                world_actor_add(mesh->world, WORLD_MOVER, mesh->begin, drive, &mesh->drivers[i]);
+        }
+    }
+    return result;
+}
+
+// ---------------------------------------------------------------- making one
+
+static FlResult make(ArenaMesh *mesh, int32_t lookers)
+{
+    const ArenaMeshDef *def = &mesh->def;
+    ArenaDef arena = arena_def_default();
+    arena.map = def->map;
+    arena.player_count = def->players;
+    arena.seed = def->seed;
+    WorldDef world = world_def_default();
+    world.seed = def->seed;
+    world.sealed = def->sealed;
+    world.node_capacity = def->players;
+    world.actor_capacity = def->players + lookers;
+    world.flight_capacity = 16384;
+    mesh->nodes = (ArenaNode *)calloc((size_t)def->players, sizeof *mesh->nodes);
+    mesh->drivers = (ArenaDriver *)calloc((size_t)def->players, sizeof *mesh->drivers);
+    if (mesh->nodes == NULL || mesh->drivers == NULL) {
+        return FL_NO_MEMORY;
+    }
+    FlResult result = arena_create(&arena, &mesh->game);
+    result = result == FL_OK ? world_create(&world, &mesh->world) : result;
+    return result == FL_OK ? nodes_add(mesh) : result;
+}
+
+LabStatus arena_mesh_create(ArenaMesh *mesh, const ArenaMeshDef *def, int32_t lookers,
+                            LabError *error)
+{
+    *mesh = (ArenaMesh){.def = *def, .overhead_bytes = overhead_of(def)};
+    FlResult result = make(mesh, lookers);
+    if (result != FL_OK) {
+        return lab_fail_result(error, result, "setting up the world");
+    }
+    for (FlTime t = FL_SEC(1); t <= JOIN_LIMIT && !all_met(mesh); t += FL_SEC(1)) {
+        world_run(mesh->world, t);
+    }
+    if (!all_met(mesh)) {
+        return lab_fail(error, LAB_FAILED, "%s: the players do not reach each other",
+                        arena_mode_name(def->mode));
+    }
+    mesh->begin = world_now(mesh->world) + FL_SEC(1);
+    result = nodes_start(mesh);
+    return result == FL_OK ? LAB_OK : lab_fail_result(error, result, "starting the game");
+}
+
+void arena_mesh_destroy(ArenaMesh *mesh)
+{
+    for (int32_t i = 0; mesh->nodes != NULL && i < mesh->def.players; i++) {
+        arena_node_stop(&mesh->nodes[i]);
+    }
+    if (mesh->world != NULL) {
+        world_destroy(mesh->world);
+    }
+    if (mesh->game != NULL) {
+        arena_destroy(mesh->game);
+    }
+    free(mesh->nodes);
+    free(mesh->drivers);
+    *mesh = (ArenaMesh){0};
+}
+
+uint64_t arena_mesh_sent_bytes(const ArenaMesh *mesh, int32_t node)
+{
+    WorldSent sent = world_node_sent(mesh->world, node);
+    return sent.bytes + sent.datagrams * (uint64_t)mesh->overhead_bytes;
+}

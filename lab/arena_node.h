@@ -1,0 +1,112 @@
+// One peer of an arena game over a session: its own player, the others as it sees them.
+//
+// Every peer owns its player and a share of the map's things (thing k is peer k's, modulo the
+// players). A player is an entity that moves; what it is (life, weapon, dead or alive) is its state
+// blob. Things are an entity without motion whose blob says when each is back. Deeds travel as
+// calls to the entity that they are done to, and are decided where that is owned. Missiles are told
+// to those who look.
+//
+//     others:  fl_entity_guide_view ──▶ shown, or walked by the game's own legs ──▶ view
+//     us:      bot or recording ── view ──▶ step ──▶ deeds ── fl_call_send ──▶ their owners
+//              state, guidance, attention ──▶ session
+//
+// Free of any experiment: who makes sessions, drives the clock and looks at the result is the
+// caller. Flags are not played here.
+#ifndef LAB_ARENA_NODE_H
+#define LAB_ARENA_NODE_H
+
+#include "arena/arena.h"
+#include "fairlead/session.h"
+
+/// A player's width: nearer than this, a replica is taken for the player.
+#define ARENA_NODE_DIAMETER (2.0 * ARENA_HALF_WIDTH)
+
+/// How a player is told to the others.
+typedef struct ArenaNodeDef {
+    const ArenaGame *game; ///< Borrowed; the same rules at all.
+    FlSend send;
+    FlTriggerDef trigger;
+    bool guided;      ///< Receivers at best effort get guidance.
+    bool attentive;   ///< The others are told how much we look at them.
+    bool recorded;    ///< Moved by rows: no shots, no deeds, and nobody knows the map.
+    double run_speed; ///< Recorded: how fast a replica may walk, units a second.
+    uint64_t seed;    ///< Of the bot.
+    int32_t character, skill;
+} ArenaNodeDef;
+
+/// Capacities of a session for a game of so many, in a mesh.
+FlSessionDef arena_node_session(const ArenaGame *game, int32_t players);
+
+/// What a peer sees of another player.
+typedef struct ArenaSeen {
+    FlEntityId entity, things; ///< {0}: not heard of.
+    bool known;                ///< It is shown somewhere.
+    FlGuideMode mode;
+    uint32_t life;    ///< Low bits; a new one: it appeared anew.
+    double attention; ///< That we pay to it.
+    uint32_t blanks;  ///< Actions of its replica that were played.
+    FlVec3 goal;      ///< Where it was last told to go,
+    FlVec3 pace;      ///< how fast,
+    int32_t overdue;  ///< and for how many ticks it has gone on from there.
+    FlTime nearing;   ///< Since when it walks to where snapshots put it; FL_FOREVER: it does not.
+} ArenaSeen;
+
+/// A moment at which a replica had come near, or was left to itself again.
+typedef struct ArenaNear {
+    uint64_t entered, within, given_up; ///< Entered focus; was near in half a second; never.
+    double seconds;                     ///< Until near, in sum,
+    uint64_t count;                     ///< over so many.
+} ArenaNear;
+
+typedef struct ArenaNodeStats {
+    uint64_t deeds; ///< Asked of others.
+    uint64_t applied, refused, unknown;
+    uint64_t blocked;   ///< Deeds that found no room.
+    uint64_t hits;      ///< Damage of ours that was answered,
+    double hit_seconds; ///< from the shot to knowing, in sum.
+    ArenaNear near;
+} ArenaNodeStats;
+
+/// About 40 KB. Read what you like.
+typedef struct ArenaNode {
+    ArenaNodeDef def;
+    FlSession *session;
+    int32_t player; ///< Our number.
+    FlEntityId entity, things;
+    ArenaState view;
+    ArenaBot bot;
+    ArenaInput input; ///< Of the last step.
+    FlAttention *attention;
+    uint32_t life;
+    uint32_t cuts;         ///< Lives of ours that were told.
+    uint32_t missile_told; ///< The newest, by number.
+    ArenaSeen seen[ARENA_PLAYER_CAPACITY];
+    ArenaDeeds deeds;
+    struct {
+        uint32_t id; ///< Of the call; 0: free.
+        ArenaDeed deed;
+    } asked[64];
+    ArenaNodeStats stats;
+} ArenaNode;
+
+/// A node of a session that runs. Errors: FL_NO_MEMORY, as fl_entity_create.
+FL_NODISCARD FlResult arena_node_start(ArenaNode *node, const ArenaNodeDef *def,
+                                       FlSession *session);
+void arena_node_stop(ArenaNode *node);
+
+/// One tick at `now` (the node's clock). `row`: where a recording has our player; NULL: the bot
+/// plays (or, recorded, it is not there).
+void arena_node_step(ArenaNode *node, const ArenaRow *row, FlTime now);
+
+/// Between steps: takes what has come in and decides what is asked, so that nobody waits for the
+/// next tick.
+void arena_node_serve(ArenaNode *node, FlTime now);
+
+/// Where the other is shown after the step.
+static inline FlVec3 arena_node_shown(const ArenaNode *node, int32_t other)
+{
+    const ArenaPlayer *p = &node->view.player[other];
+    return fl_vec3(p->x, p->y, p->z);
+}
+
+#endif

@@ -1,0 +1,80 @@
+// lab run attention: many players, few bytes, and what it looks like.
+//
+// A game of the arena in a mesh of real sessions, in one of four *modes*; or a recorded match whose
+// players are moved by the recording. At every tick, what every player sees of every other is
+// compared with the truth.
+#ifndef LAB_ATTENTION_H
+#define LAB_ATTENTION_H
+
+#include "lab/arena_node.h"
+#include "lab/experiment.h"
+#include "lab/stats.h"
+#include "lab/trace.h"
+
+/// X(name, word)
+#define ATTENTION_MODE_TABLE(X)                                                                    \
+    X(HIBW, "hibw")   /* every frame's update to everybody */                                      \
+    X(LOBW, "lobw")   /* in turn, least recently updated first; sizes as published */              \
+    X(DONNY, "donny") /* focus and guidance, as published; so are sizes */                         \
+    X(OURS, "ours")   /* focus+equal and guidance */
+
+typedef enum AttentionMode {
+#define ATTENTION_MODE_ROW(name, word) ATTENTION_##name,
+    ATTENTION_MODE_TABLE(ATTENTION_MODE_ROW)
+#undef ATTENTION_MODE_ROW
+        ATTENTION_MODES
+} AttentionMode;
+
+const char *attention_mode_name(AttentionMode mode);
+
+/// Bytes of an update on the wire, as published.
+#define ATTENTION_WIRE_BYTES 126
+
+/// How many a player is taken to look at.
+#define ATTENTION_FOCUS 4
+
+// ---------------------------------------------------------------- recordings
+
+/// A recorded match by ticks: rows[tick * players + player], and whether there is one.
+typedef struct AttentionMatch {
+    int32_t players, ticks;
+    ArenaRow *rows;
+    bool *there;
+    double top_speed; ///< 999 of 1000 steps within a life are not faster.
+} AttentionMatch;
+
+/// The first `seconds` of a trace from `from` on; "-" is not read. Free it with
+/// attention_match_free.
+LabStatus attention_match_load(const char *path, double from, double seconds, AttentionMatch *match,
+                               LabError *error);
+void attention_match_free(AttentionMatch *match);
+
+// ---------------------------------------------------------------- a run
+
+typedef struct AttentionPlay {
+    AttentionMode mode;
+    int32_t players;
+    double kbps, rtt_ms, seconds;
+    uint64_t seed;
+    bool sealed;
+    const AttentionMatch *match; ///< NULL: bots.
+} AttentionPlay;
+
+/// What came of it; per replica where it says "per minute".
+typedef struct AttentionFigures {
+    double focus_size, best_effort_hz;
+    double error_focus, error_rest, weighted_error; ///< Units.
+    double warps_per_minute, stalls_per_minute;
+    double facing_error; ///< rad
+    double hit_latency_ms;
+    double kbps_used, peak_kbps;
+    double update_bytes;  ///< On the wire, all headers, per datagram.
+    double call_share;    ///< Of all bytes: calls and answers, each as if in a datagram of its own.
+    double disagreements; ///< Calls on whose verdict the two sides do not agree.
+    double hits;
+    ArenaNear near;
+} AttentionFigures;
+
+LabStatus attention_play(const AttentionPlay *play, AttentionFigures *figures, LabError *error);
+
+#endif
