@@ -506,7 +506,7 @@ FL_API const FlLags *fl_session_lags(const FlSession *session);
 
 // ---------------------------------------------------------------- inputs
 
-/// Our input for a tick, `input_bytes` of it: sent with every packet until it has arrived. Ticks go
+/// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived. Ticks go
 /// up one by one from the first given. Errors: FL_OUT_OF_ORDER (not the next tick); FL_WOULD_BLOCK
 /// (`input_ticks` are under way: somebody does not keep up, or we are not in yet); FL_BAD_VALUE
 /// (no inputs in this session).

@@ -1,8 +1,13 @@
-// Inputs: a stream per player and tick, sent with every packet until it has arrived.
+// Inputs: a stream per player and tick, sent again with each newer one until it has arrived.
 //
 // Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
 // known to have, oldest first, so what is here of a member is always a stretch without gaps. A line
 // whose end falls behind by a whole ring can never catch up: it is closed.
+//
+// A member's stretch goes into a packet when there is something new in it, or something got lost.
+// Not all members fit into every packet: who found no room comes first in the next one. What a host
+// passes on waits a moment for others' inputs of the same tick, or every arrival would cost a
+// packet to everybody.
 
 // INPUTS: what a player did.                                     spec/WIRE.md section 7.8
 //
@@ -70,16 +75,27 @@ static bool goes(const FlSession *session, int32_t member, const Line *line)
            !fl__bit(&session->direct[member * session->member_words], line->member);
 }
 
-int32_t fl__input_needs(const FlSession *session, int32_t index)
+// Is there something that this line was not sent, or that got lost?
+static bool waits(const FlSession *session, int32_t member, int32_t index)
 {
+    return session->inputs[member].newest > way_of(session, index, member)->sent &&
+           goes(session, member, &session->lines[index]);
+}
+
+int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent)
+{
+    *urgent = false;
     if (session->def.input_bytes == 0) {
         return 0;
     }
+    int32_t needs = INPUTS_HEAD + session->def.input_bytes;
+    if (session->self != FL__NONE && waits(session, session->self, index)) {
+        *urgent = true;
+        return needs;
+    }
     for (int32_t member = 0; member < session->member_count; member++) {
-        const InputWay *way = way_of(session, index, member);
-        if (session->inputs[member].newest > way->sent &&
-            goes(session, member, &session->lines[index])) {
-            return INPUTS_HEAD + session->def.input_bytes;
+        if (waits(session, member, index)) {
+            return needs;
         }
     }
     return 0;
@@ -123,11 +139,17 @@ int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int
     if (session->def.input_bytes == 0) {
         return 0;
     }
-    for (int32_t member = 0; member < session->member_count; member++) {
-        const InputWay *way = way_of(session, index, member);
-        if (session->inputs[member].newest > way->acked &&
-            goes(session, member, &session->lines[index])) {
-            taken += write_member(session, index, member, writer, room - taken);
+    Line *line = &session->lines[index];
+    int32_t begin = line->input_turn;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        int32_t member = (begin + i) % session->member_count;
+        if (!waits(session, member, index)) {
+            continue;
+        }
+        taken += write_member(session, index, member, writer, room - taken);
+        if (waits(session, member, index)) { // no room for all of it
+            line->input_turn = member;
+            break;
         }
     }
     return taken;

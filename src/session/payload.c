@@ -68,6 +68,7 @@ enum {
 #define STATE_HEAD 7
 #define WELCOME_BYTES 20
 #define WELCOME_EVERY FL_MS(100)
+#define RELAYED_INPUTS_GATHER FL_MS(5)
 #define MAPPING_BYTES 17
 #define OFFSET_END (INT64_C(1) << 62) // 146 years, and as many to go
 
@@ -343,13 +344,14 @@ static int32_t patient_needs(const FlSession *session, int32_t index, FlTime now
     return slot != FL__NONE ? STATE_HEAD + session->entities[slot].state_bytes : 0;
 }
 
-static bool gathers(FlSession *session, Line *line, FlTime now)
+static bool gathers(Line *line, FlTime span, FlTime now)
 {
-    if (session->def.gather_ns == 0) {
+    if (span == 0) {
         return false;
     }
-    if (line->gather_until == FL_FOREVER) {
-        line->gather_until = fl_time_add(now, session->def.gather_ns);
+    FlTime until = fl_time_add(now, span);
+    if (until < line->gather_until) { // FL_FOREVER: the first that waits
+        line->gather_until = until;
     }
     return now < line->gather_until;
 }
@@ -360,13 +362,14 @@ int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now)
     if (fl__line_owes_words(line) && now >= line->welcome_next) {
         return line->welcome_owed ? WELCOME_BYTES : fl__payload_rides(line);
     }
-    int32_t needs = fl__input_needs(session, index);
+    bool urgent;
+    int32_t needs = fl__input_needs(session, index, &urgent);
     if (needs > 0) {
-        return needs;
+        return !urgent && gathers(line, RELAYED_INPUTS_GATHER, now) ? 0 : needs;
     }
     needs = patient_needs(session, index, now);
     if (needs > 0) {
-        return gathers(session, line, now) ? 0 : needs;
+        return gathers(line, session->def.gather_ns, now) ? 0 : needs;
     }
     return fl__report_needs(session, index, now);
 }

@@ -134,6 +134,7 @@ typedef struct Line {
     Mappings heard_map; // how the other end places them
     int32_t turn;       // the entity slot at which the next packet goes on
     int32_t state_turn;
+    int32_t input_turn; // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
     FlTime gather_until; // updates are waiting for others until then; FL_FOREVER: none is waiting
     FlTime report_next;  // host: when the owner's figures go out again,
@@ -780,7 +781,7 @@ bool fl__claimed_heard(FlSession *session, int32_t index, FlReader *r);
 
 // ---------------------------------------------------------------- input.c
 
-int32_t fl__input_needs(const FlSession *session, int32_t index);
+int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent);
 
 /// A member's input that is here.
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);

@@ -241,6 +241,48 @@ static void who_does_not_keep_up_is_sent_away_and_the_others_go_on(void **state)
     }
 }
 
+// A star of `nodes` in which everybody says `bytes` each tick: through the host goes more than fits
+// into a packet, if all that is not acknowledged is repeated each time.
+static void check_crowd(int32_t nodes, int32_t bytes, double host_bytes_s)
+{
+    static Net net;
+    net_open(&net, 3, FL_TOPOLOGY_STAR, false);
+    net.def.input_bytes = bytes;
+    net.def.input_ticks = 256;
+    net.weather = net_fair();
+    for (int32_t i = 0; i < nodes; i++) {
+        net_start(&net, i);
+    }
+    net_gather(&net);
+    int64_t tick = 0;
+    uint8_t input[64] = {1};
+    int64_t before = net.bytes[0];
+    for (; tick < 1000; tick++) {
+        for (int32_t i = 0; i < nodes; i++) {
+            assert_int_equal(fl_input_set(net.node[i].session, tick, input), FL_OK);
+        }
+        net_frame(&net);
+        for (int32_t at = 0; at < nodes && tick > 50; at++) {
+            for (int32_t of = 0; of < nodes; of++) {
+                int64_t newest = fl_input_newest(net.node[at].session, net_peer(&net, at, of));
+                assert_true(of == at || newest >= tick - 20); // 0.4 s
+            }
+        }
+    }
+    assert_int_equal(fl_session_count(net.node[0].session, FL_SESSION_STALLED), 0);
+    double rate = (double)(net.bytes[0] - before) / ((double)tick * 0.02);
+    assert_true(rate < host_bytes_s);
+    net_close(&net);
+}
+
+static void a_host_passes_everybodys_inputs_on_and_starves_nobody(void **state)
+{
+    (void)state;
+    check_crowd(5, 2, 60e3);
+    check_crowd(5, 32, 300e3);
+    check_crowd(8, 8, 400e3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +291,7 @@ int main(void)
         cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_hybrid),
         cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
         cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),
+        cmocka_unit_test(a_host_passes_everybodys_inputs_on_and_starves_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
