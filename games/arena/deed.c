@@ -277,7 +277,7 @@ static ArenaVerdict apply_flag(const ArenaGame *game, ArenaState *state, const A
         f->carrier = deed->actor;
         return ARENA_APPLIED;
     case ARENA_DEED_DROP:
-        if (!carried) {
+        if (!carried || !arena__flag_may_lie(game, deed->x, deed->y, deed->z)) {
             return ARENA_REFUSED;
         }
         flag_drop(game, state, deed);
@@ -362,10 +362,12 @@ ArenaAnswer arena_deed_answer(const ArenaState *state, const ArenaDeed *deed)
 
 static void show_flag(ArenaState *view, ArenaFlag *f, const ArenaAnswer *answer)
 {
-    f->place = answer->first == ARENA_FLAG_CARRIED || answer->first == ARENA_FLAG_LYING
-                   ? answer->first
-                   : ARENA_FLAG_HOME;
-    f->carrier = answer->second < view->player_count ? answer->second : -1;
+    bool carried = answer->first == ARENA_FLAG_CARRIED && answer->second >= 0 &&
+                   answer->second < view->player_count;
+    f->place = carried                             ? ARENA_FLAG_CARRIED
+               : answer->first == ARENA_FLAG_LYING ? ARENA_FLAG_LYING
+                                                   : ARENA_FLAG_HOME;
+    f->carrier = carried ? answer->second : -1;
     f->moves = answer->third;
     f->x = answer->x;
     f->y = answer->y;

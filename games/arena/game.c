@@ -374,6 +374,12 @@ static bool within(double value, double low, double high)
     return value >= low && value <= high; // false for NaN
 }
 
+bool arena__flag_may_lie(const ArenaGame *game, double x, double y, double z)
+{
+    return within(x, -game->half, game->half) && within(y, -game->half, game->half) &&
+           within(z, 0.0, 1e4);
+}
+
 static bool player_valid(const ArenaGame *game, const ArenaPlayer *p, int32_t number)
 {
     double most = game->half - ARENA_HALF_WIDTH;
@@ -385,7 +391,8 @@ static bool player_valid(const ArenaGame *game, const ArenaPlayer *p, int32_t nu
         within(p->health, 0, ARENA_HEALTH_MAX) && within(p->armour, 0, ARENA_HEALTH_MAX) &&
         (p->alive != 0) == (p->health > 0) && within(p->weapon, 0, ARENA_WEAPON_COUNT - 1) &&
         p->owned < 1u << ARENA_WEAPON_COUNT && p->team == number % ARENA_TEAM_COUNT &&
-        within(p->carries, -1, ARENA_TEAM_COUNT - 1) && p->unused == 0;
+        within(p->carries, -1, ARENA_TEAM_COUNT - 1) && within(p->score, -1e6, 1e6) &&
+        p->unused == 0;
     for (int32_t i = 0; i < ARENA_WEAPON_COUNT; i++) {
         valid = valid && within(p->ammo[i], 0, 1000);
     }
@@ -415,8 +422,8 @@ bool arena_state_valid(const ArenaGame *game, const ArenaState *state)
     for (int32_t i = 0; valid && i < ARENA_TEAM_COUNT; i++) {
         const ArenaFlag *f = &state->flag[i];
         valid = within(f->place, ARENA_FLAG_HOME, ARENA_FLAG_LYING) &&
-                within(f->carrier, -1, state->player_count - 1) && within(f->x, -1e5, 1e5) &&
-                within(f->y, -1e5, 1e5) && within(f->z, -1e5, 1e5);
+                within(f->carrier, -1, state->player_count - 1) &&
+                arena__flag_may_lie(game, f->x, f->y, f->z);
     }
     return valid;
 }

@@ -170,4 +170,7 @@ typedef struct ArenaCharacter {
 
 const ArenaCharacter *arena__character(int32_t character);
 
+/// Is this a place within the map?
+bool arena__flag_may_lie(const ArenaGame *game, double x, double y, double z);
+
 #endif

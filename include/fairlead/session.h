@@ -506,10 +506,11 @@ FL_API const FlLags *fl_session_lags(const FlSession *session);
 
 // ---------------------------------------------------------------- inputs
 
-/// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived. Ticks go
-/// up one by one from the first given. Errors: FL_OUT_OF_ORDER (not the next tick); FL_WOULD_BLOCK
-/// (`input_ticks` are under way: somebody does not keep up, or we are not in yet); FL_BAD_VALUE
-/// (no inputs in this session).
+/// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived.
+/// Ticks go up one by one from the first given, at the pace of the game: a host that passes them on
+/// sends away whoever gets `input_ticks` ahead of others that do keep up. Errors: FL_OUT_OF_ORDER
+/// (not the next tick); FL_WOULD_BLOCK (`input_ticks` are under way: somebody does not keep up, or
+/// we are not in yet); FL_BAD_VALUE (no inputs in this session).
 FL_API FL_NODISCARD FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes);
 
 /// A peer's (or our own) input for a tick, in place. Errors: FL_STALE_ID; FL_NOT_FOUND (not here
@@ -635,6 +636,7 @@ FL_API FL_NODISCARD FlResult fl_call_verify_hit(FlSession *session, FlEntityId t
     X(ACTIONS_SENT, "actions_sent", "own actions sent")                                            \
     X(ACTIONS_TAKEN, "actions_taken", "actions played, own ones included")                         \
     X(ACTIONS_LATE, "actions_late", "actions played after something later")                        \
+    X(ACTIONS_LOST, "actions_lost", "actions dropped: too far ahead, or above a sender's share")   \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \

@@ -309,6 +309,9 @@ static void extend_known(FlTimeline *t, int32_t player, FlPlayer *p)
 {
     uint64_t bit = UINT64_C(1) << player;
     int64_t end = t->settled_tick + t->def.history_ticks;
+    if (p->known + 1 < t->settled_tick) {
+        return; // it never came, and its place is a later tick's
+    }
     while (p->known + 1 < end && (t->known_bits[fl__timeline_slot(t, p->known + 1)] & bit) != 0) {
         p->known++;
     }

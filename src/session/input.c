@@ -2,7 +2,8 @@
 //
 // Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
 // known to have, oldest first, so what is here of a member is always a stretch without gaps. A line
-// whose end falls behind by a whole ring can never catch up: it is closed.
+// whose end falls behind by a whole ring can never catch up. If nothing has arrived there for
+// STALLED_FOR, its end is sent away; otherwise whoever sends faster than others can take.
 //
 // A member's stretch goes into a packet when there is something new in it, or something got lost.
 // Not all members fit into every packet: who found no room comes first in the next one. What a host
@@ -25,6 +26,7 @@
 #define INPUTS_HEAD 9
 #define KIND_INPUTS 4
 #define TICKS_AT_MOST 255
+#define STALLED_FOR FL_SEC(1)
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
@@ -47,7 +49,7 @@ void fl__input_line_open(FlSession *session, int32_t line)
 {
     for (int32_t member = 0; member < session->member_count; member++) {
         int64_t before = session->inputs[member].oldest - 1;
-        InputWay fresh = {before, before};
+        InputWay fresh = {before, before, FL_FOREVER};
         *way_of(session, line, member) = fresh;
     }
 }
@@ -104,7 +106,7 @@ int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent)
 // ---------------------------------------------------------------- out
 
 static int32_t write_member(FlSession *session, int32_t index, int32_t member, FlWriter *w,
-                            int32_t room)
+                            int32_t room, FlTime now)
 {
     const Inputs *in = &session->inputs[member];
     InputWay *way = way_of(session, index, member);
@@ -126,6 +128,7 @@ static int32_t write_member(FlSession *session, int32_t index, int32_t member, F
         fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
     }
     way->sent = newest > way->sent ? newest : way->sent;
+    way->since = way->since == FL_FOREVER ? now : way->since;
     Item item = {ITEM_INPUT, (uint16_t)member, (uint32_t)newest};
     if (!fl__manifest_add(&session->lines[index].manifest, item)) {
         session->count[FL_SESSION_UNTRACKED]++;
@@ -133,7 +136,8 @@ static int32_t write_member(FlSession *session, int32_t index, int32_t member, F
     return INPUTS_HEAD + (int32_t)count * session->def.input_bytes;
 }
 
-int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room)
+int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
+                        FlTime now)
 {
     int32_t taken = 0;
     if (session->def.input_bytes == 0) {
@@ -146,7 +150,7 @@ int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int
         if (!waits(session, member, index)) {
             continue;
         }
-        taken += write_member(session, index, member, writer, room - taken);
+        taken += write_member(session, index, member, writer, room - taken, now);
         if (waits(session, member, index)) { // no room for all of it
             line->input_turn = member;
             break;
@@ -168,6 +172,7 @@ void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t t
     } else if (tick > way->acked) {
         way->acked = tick;
         way->sent = tick > way->sent ? tick : way->sent;
+        way->since = way->sent > tick ? session->heard_at : FL_FOREVER;
     }
 }
 
@@ -183,24 +188,35 @@ static void wake_all(FlSession *session)
 }
 
 // Makes room for one more tick of a member: whoever has not got the one that falls out never will.
-static void push_out(FlSession *session, int32_t member, FlTime now)
+// False: its sender is to blame, and has been sent away.
+static bool push_out(FlSession *session, int32_t member, FlTime now)
 {
     Inputs *in = &session->inputs[member];
     if (in->newest - in->oldest + 1 < session->def.input_ticks) {
-        return;
+        return true;
     }
     for (int32_t i = 0; i < session->line_count; i++) {
         const Line *line = &session->lines[i];
-        if (line->used && goes(session, member, line) &&
-            way_of(session, i, member)->acked < in->oldest) {
-            session->count[FL_SESSION_STALLED]++;
-            fl__line_lost(session, i, FL_LEFT_TIMED_OUT, now);
+        const InputWay *way = way_of(session, i, member);
+        if (!line->used || !goes(session, member, line) || way->acked >= in->oldest) {
+            continue;
+        }
+        bool stalled = way->since != FL_FOREVER && fl_span(now, way->since) > STALLED_FOR;
+        int32_t out = stalled ? i : session->members[member].line;
+        session->count[FL_SESSION_STALLED]++;
+        if (out != FL__NONE) {
+            fl__line_lost(session, out, FL_LEFT_TIMED_OUT, now);
+        }
+        if (!stalled) {
+            return false;
         }
     }
     in->oldest++;
+    return true;
 }
 
-static void take_tick(FlSession *session, int32_t member, int64_t tick, const uint8_t *bytes,
+// False: this was too much, and its sender is gone.
+static bool take_tick(FlSession *session, int32_t member, int64_t tick, const uint8_t *bytes,
                       FlTime now)
 {
     Inputs *in = &session->inputs[member];
@@ -208,17 +224,20 @@ static void take_tick(FlSession *session, int32_t member, int64_t tick, const ui
         in->oldest = tick;
         in->newest = tick - 1;
         for (int32_t i = 0; i < session->line_count; i++) {
-            InputWay fresh = {tick - 1, tick - 1};
+            InputWay fresh = {tick - 1, tick - 1, FL_FOREVER};
             *way_of(session, i, member) = fresh;
         }
     }
     if (tick != in->newest + 1) {
-        return; // here already, or a gap that the sender will fill
+        return true; // here already, or a gap that the sender will fill
     }
-    push_out(session, member, now);
+    if (!push_out(session, member, now)) {
+        return false;
+    }
     memcpy(bytes_of(session, member, tick), bytes, (size_t)session->def.input_bytes);
     in->newest = tick;
     session->count[FL_SESSION_INPUTS_TAKEN]++;
+    return true;
 }
 
 // Inputs may come before the word that their player is there, and what has arrived once is not said
@@ -264,9 +283,10 @@ bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
     int64_t known = session->inputs[member].newest;
     int64_t newest = known < 0 ? (int64_t)low : fl_unwrap(known, low, 32);
     int64_t first = newest - count + 1;
-    for (int64_t tick = first > 0 ? first : 0; tick <= newest; tick++) {
-        take_tick(session, member, tick, bytes + (tick - first) * session->def.input_bytes,
-                  session->heard_at);
+    bool going_on = true;
+    for (int64_t tick = first > 0 ? first : 0; tick <= newest && going_on; tick++) {
+        const uint8_t *input = bytes + (tick - first) * session->def.input_bytes;
+        going_on = take_tick(session, member, tick, input, session->heard_at);
     }
     if (session->inputs[member].newest > known && fl__is_host(session)) {
         wake_all(session);
@@ -302,8 +322,8 @@ FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes)
     if (in->newest >= 0 && in->newest - in->oldest + 1 == session->def.input_ticks) {
         in->oldest++;
     }
-    take_tick(session, self, tick, (const uint8_t *)bytes, 0);
-    session->count[FL_SESSION_INPUTS_TAKEN]--; // our own
+    (void)take_tick(session, self, tick, (const uint8_t *)bytes, 0); // room was made above
+    session->count[FL_SESSION_INPUTS_TAKEN]--;                       // our own
     wake_all(session);
     return FL_OK;
 }

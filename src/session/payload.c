@@ -604,7 +604,7 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
     write_mapping(&out);
     out.left -= fl__attention_write(session, index, writer, out.left);
     out.left -= fl__near_write(session, index, writer, out.left);
-    out.left -= fl__input_write(session, index, writer, out.left);
+    out.left -= fl__input_write(session, index, writer, out.left, out.now);
     write_motion(&out);
     write_states(&out);
     fl__report_write(session, index, writer, out.left, now);

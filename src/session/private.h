@@ -247,7 +247,22 @@ typedef struct Inputs {
 typedef struct InputWay {
     int64_t acked; // ticks up to here have arrived,
     int64_t sent;  // up to here are under way; what was lost is not
+    FlTime since;  // something is under way, and nothing has arrived; FL_FOREVER: nothing is
 } InputWay;
+
+/// Host: whom a state is being given, and how far that is. It takes as many frames as it needs, so
+/// the state is a copy.
+typedef struct Joiner {
+    int32_t member;  // FL__NONE: nobody
+    int32_t offset;  // of the part of the state that goes next; FL__NONE: it is not copied yet
+    int32_t player;  // after it: whose inputs go next,
+    int64_t told;    // from which tick on; INT64_MIN: who it is goes first
+    int64_t settled; // which state it is
+    int64_t tick;    // the first one it plays at the earliest,
+    int64_t lead;    // and so many after all has been told
+    uint8_t *state;
+    int32_t state_bytes;
+} Joiner;
 
 /// What concerns the game's timeline. Players are members, by number; masks have a bit for each.
 typedef struct Agreed {
@@ -259,13 +274,14 @@ typedef struct Agreed {
     int64_t hashes_next; // the settled state to be told of next
     uint64_t gone;       // they have left, and their last tick is not known yet,
     uint64_t resolved;   // or is
+    uint64_t inherited;  // they had left when the host changed, and the new one says so again
     uint64_t owed;       // what we have of them is to be told: to the host, or as the host
     int64_t tell_again;  // when what we have of those who are gone is told again
     int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
     uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
     uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has
-    int32_t joiner;                      // host: to whom a state is being told; FL__NONE: nobody
-    int64_t joiner_tick;                 // from when it plays
+    int64_t told[FL_TIMELINE_PLAYERS];   // the next tick to be told of each; INT64_MIN: the first
+    Joiner joiner;
 } Agreed;
 
 typedef struct Sealed Sealed; // sealed.c's own
@@ -589,6 +605,7 @@ bool fl__replaying(FlSession *session);
 /// A member is there no longer.
 void fl__agreed_left(FlSession *session, int32_t member);
 void fl__agreed_feed(FlSession *session, int32_t member);
+void fl__agreed_destroy(FlSession *session);
 
 /// Tells what is owed of who plays, as far as queues have room.
 void fl__agreed_tell(FlSession *session);
@@ -745,6 +762,11 @@ FlTime fl__actions_deadline(const FlSession *session, FlTime now);
 
 /// A message of calls came over a line. False: no sender writes that.
 bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+
+/// A hit that cannot be: it has no sound arguments, or is not what we showed the shooter. What
+/// others show it they look at. Any other call can be.
+bool fl__call_impossible(FlSession *session, const Entity *entity, const FlCallMessage *m,
+                         FlTime now);
 bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
 bool fl__estate_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
 
@@ -787,7 +809,8 @@ int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent);
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);
 
 /// Returns the bytes it took.
-int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room);
+int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
+                        FlTime now);
 bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take);
 void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
                     bool delivered);

@@ -283,6 +283,38 @@ static void a_host_passes_everybodys_inputs_on_and_starves_nobody(void **state)
     check_crowd(8, 8, 400e3);
 }
 
+static void who_is_too_fast_is_sent_away_and_not_those_who_keep_up(void **state)
+{
+    (void)state;
+    static Net net;
+    net_open(&net, 3, FL_TOPOLOGY_STAR, false);
+    net.def.input_bytes = 2;
+    net.def.input_ticks = 128;
+    net.weather = net_fair();
+    for (int32_t i = 0; i < NODES; i++) {
+        net_start(&net, i);
+    }
+    net_gather(&net);
+    FlImpairSettings slow = net_fair();
+    slow.delay_ns = FL_MS(150);
+    net_way(&net, 0, 4, &slow);
+    net_way(&net, 4, 0, &slow);
+    int64_t tick = 0;
+    uint8_t input[2] = {0};
+    for (int32_t f = 0; f < 300 && net_in(&net, 1); f++) { // as much as is taken, at once
+        while (tick < 5000 && fl_input_set(net.node[1].session, tick, input) == FL_OK) {
+            tick++;
+        }
+        net_frame(&net);
+    }
+    net_run(&net, net.now + FL_SEC(1));
+    FlSession *host = net.node[0].session;
+    assert_int_equal(fl_peer_count(host), NODES - 2);
+    assert_int_equal(fl_session_count(host, FL_SESSION_STALLED), 1);
+    assert_true(net_in(&net, 2) && net_in(&net, 3) && net_in(&net, 4));
+    net_close(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
         cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),
         cmocka_unit_test(a_host_passes_everybodys_inputs_on_and_starves_nobody),
+        cmocka_unit_test(who_is_too_fast_is_sent_away_and_not_those_who_keep_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

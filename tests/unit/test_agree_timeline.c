@@ -738,6 +738,42 @@ static void messages_come_back_and_no_other_length_is_taken(void **unused)
     }
 }
 
+static void count_up(void *ctx, void *state, int64_t tick, const FlTimelineInputs *inputs)
+{
+    (void)ctx;
+    (void)tick;
+    (void)inputs;
+    (*(uint64_t *)state)++;
+}
+
+static void what_never_came_is_not_known_when_its_place_is_used_again(void **state)
+{
+    (void)state;
+    FlTimelineDef def = fl_timeline_def_default();
+    def.state_bytes = 8;
+    def.input_bytes = 1;
+    def.history_ticks = 16;
+    def.control = FL_CONTROL_CONSTANT;
+    def.lag_ticks = 4;
+    def.game.step_fn = count_up;
+    FlTimeline *t;
+    uint64_t begin = 0;
+    uint8_t input = 1;
+    assert_int_equal(fl_timeline_create(&def, &t), FL_OK);
+    fl_timeline_begin(t, 0, &begin);
+    assert_int_equal(fl_timeline_enter(t, 0, 0), FL_OK);
+    for (int64_t tick = 0; tick < 3; tick++) {
+        assert_int_equal(fl_timeline_input(t, 0, tick, &input), FL_OK);
+    }
+    fl_timeline_advance(t, 10); // settled up to 6: 3, 4 and 5 are lost
+    assert_int_equal(fl_timeline_known(t, 0), 2);
+    assert_int_equal(fl_timeline_input(t, 0, 19, &input), FL_OK); // in the place of 3
+    assert_int_equal(fl_timeline_known(t, 0), 2);
+    assert_int_equal(fl_timeline_input(t, 0, 3, &input), FL_OUT_OF_ORDER);
+    assert_int_equal(fl_timeline_figures(t).dropped, 1);
+    fl_timeline_destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -753,6 +789,7 @@ int main(void)
         cmocka_unit_test(hashes_name_the_first_tick_that_differs),
         cmocka_unit_test(all_memory_is_taken_at_creation_and_each_lack_of_it_survived),
         cmocka_unit_test(messages_come_back_and_no_other_length_is_taken),
+        cmocka_unit_test(what_never_came_is_not_known_when_its_place_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

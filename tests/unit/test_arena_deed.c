@@ -284,6 +284,33 @@ static void any_deed_is_applied_or_refused_without_harm(void **ignored)
     arena_destroy(game);
 }
 
+static void a_flag_lies_in_the_map_and_is_carried_by_somebody(void **state)
+{
+    (void)state;
+    ArenaDef def = arena_def_default();
+    def.map = ARENA_MAP_KEEP;
+    def.flags = true;
+    ArenaGame *game;
+    assert_int_equal(arena_create(&def, &game), FL_OK);
+    static ArenaState s;
+    static ArenaDeeds more;
+    arena_start(game, &s);
+    s.flag[1].place = ARENA_FLAG_CARRIED;
+    s.flag[1].carrier = 0;
+    ArenaDeed drop = {.kind = ARENA_DEED_DROP, .target = 1, .x = 131071, .y = 0, .z = 0};
+    assert_int_equal(arena_deed_apply(game, &s, &drop, &more), ARENA_REFUSED);
+    drop.x = 100;
+    assert_int_equal(arena_deed_apply(game, &s, &drop, &more), ARENA_APPLIED);
+    assert_true(arena_state_valid(game, &s));
+    ArenaAnswer answer = {.first = ARENA_FLAG_CARRIED, .second = -2000000, .third = 3};
+    arena_deed_show(game, &s, &drop, &answer);
+    assert_int_equal(s.flag[1].place, ARENA_FLAG_HOME);
+    assert_int_equal(s.flag[1].carrier, -1);
+    s.player[0].score = INT32_MAX; // the next point would be too many
+    assert_false(arena_state_valid(game, &s));
+    arena_destroy(game);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +324,7 @@ int main(void)
         cmocka_unit_test(flag_won_by_the_dead_is_let_go),
         cmocka_unit_test(lying_flag_goes_home_by_itself),
         cmocka_unit_test(any_deed_is_applied_or_refused_without_harm),
+        cmocka_unit_test(a_flag_lies_in_the_map_and_is_carried_by_somebody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
