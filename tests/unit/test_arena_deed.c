@@ -284,9 +284,9 @@ static void any_deed_is_applied_or_refused_without_harm(void **ignored)
     arena_destroy(game);
 }
 
-static void a_flag_lies_in_the_map_and_is_carried_by_somebody(void **state)
+static void a_flag_lies_in_the_map_and_is_carried_by_somebody(void **unused)
 {
-    (void)state;
+    (void)unused;
     ArenaDef def = arena_def_default();
     def.map = ARENA_MAP_KEEP;
     def.flags = true;
