@@ -9,7 +9,7 @@ import struct
 MODELS = ("still", "linear", "quadratic", "circular", "cubic")
 FACINGS = ("none", "yaw", "free")
 STEP_NS = 250_000
-WIRE_VERSION = 2
+WIRE_VERSION = 3
 
 
 class Refused(Exception):
