@@ -161,9 +161,9 @@ __attribute__((format(printf, 2, 3))) void tape_differ(PlayTape *tape, const cha
              (long long)tape->report.entries, seconds_of(tape), what);
 }
 
-static const char *words_of(uint8_t kind)
+static const char *words_of(int32_t kind)
 {
-    return kind < KINDS ? kinds[kind].words : "something unknown";
+    return kind < (int32_t)KINDS ? kinds[kind].words : "something unknown";
 }
 
 // The next entry if it is of this kind. What comes only sometimes is asked for like this.
@@ -190,7 +190,8 @@ bool tape_take(PlayTape *tape, Kind kind, TapeEntry *entry)
         return false;
     }
     if (entry->kind != kind || entry->count < kinds[kind].least) {
-        tape_differ(tape, "recorded was %s, now it is %s", words_of(entry->kind), words_of(kind));
+        tape_differ(tape, "recorded was %s, now it is %s", words_of(entry->kind),
+                    words_of((int32_t)kind));
         return false;
     }
     tape_advance(tape, entry);

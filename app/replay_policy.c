@@ -149,8 +149,8 @@ void policy_study_stepped(PolicyStudy *study, const PlayNode *node, FlTime now)
         study->samples = calloc(SAMPLES_MOST, sizeof *study->samples);
         study->result = study->samples != NULL ? FL_OK : FL_NO_MEMORY;
     }
-    bool due = study->count == 0 || now >= study->samples[study->count - 1].at + SAMPLE_EVERY;
-    if (study->result != FL_OK || !due) {
+    if (study->result != FL_OK || study->samples == NULL ||
+        (study->count > 0 && now < study->samples[study->count - 1].at + SAMPLE_EVERY)) {
         return;
     }
     Sample *sample = &study->samples[study->count];
@@ -306,7 +306,7 @@ static LabStatus play_lucks(FairnessPlay *play, int32_t thing, const PolicyAnswe
     LabStatus status = LAB_OK;
     for (int32_t i = 0; i < LUCKS && status == LAB_OK; i++) {
         FairnessFigures figures[2];
-        play->seed = (uint64_t)(1 + thing + i * THINGS);
+        play->seed = 1 + (uint64_t)thing + (uint64_t)i * THINGS;
         status = fairness_play(play, figures, NULL, error);
         if (status == LAB_OK) {
             add_thing(&played->again[i], figures[0].updates_sent, figures[0].ledger, answer);

@@ -37,12 +37,12 @@ static void steady(const void *ctx, int32_t receiver, FlTime time, FlImpairSetti
     *back = *out;
 }
 
-/// For 2 s in the middle nothing gets through to receiver 0.
+/// For 8 s in the middle nothing gets through to receiver 0.
 static void cut_off(const void *ctx, int32_t receiver, FlTime time, FlImpairSettings *out,
                     FlImpairSettings *back)
 {
     steady(ctx, receiver, time, out, back);
-    bool cut = receiver == 0 && time >= FL_SEC(9) && time < FL_SEC(11);
+    bool cut = receiver == 0 && time >= FL_SEC(6) && time < FL_SEC(14);
     out->loss_ppm = cut ? 1000000 : 0;
 }
 
