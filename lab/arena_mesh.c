@@ -10,9 +10,9 @@
 #define SERVES 5 // a tick
 #define JOIN_LIMIT FL_SEC(60)
 
-/// What our datagram with one update takes on the wire, so that a published one takes more.
-#define OUR_PLAIN_BYTES 54
-#define OUR_SEALED_BYTES 72
+/// What our datagrams take on the wire on average in such a game, so that published ones take more.
+#define OUR_PLAIN_BYTES 58
+#define OUR_SEALED_BYTES 70
 #define HEADER_BYTES 28
 
 const char *arena_mode_name(ArenaMode mode)
@@ -47,7 +47,7 @@ static FlSessionDef session_def(const ArenaMesh *mesh)
         session.show.smooth_ns = FL_MS(100);
         session.show.speed_limit = def->top_speed;
         session.show.catch_up = ARENA_RUN_SPEED;
-        session.show.snap_distance = INFINITY;
+        session.show.snap_distance = (double)INFINITY;
     }
     return session;
 }
@@ -103,7 +103,7 @@ static ArenaNodeDef node_def(const ArenaMesh *mesh, int32_t player)
         .guided = guided,
         .attentive = guided,
         .recorded = def->row_fn != NULL,
-        .run_speed = ARENA_RUN_SPEED,
+        .run_speed = def->row_fn != NULL ? def->top_speed : ARENA_RUN_SPEED,
         .seed = def->seed,
         .character = player % ARENA_CHARACTER_COUNT,
         .skill = ARENA_SKILL_MIN + player % (ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1),
@@ -136,7 +136,8 @@ static FlTime drive(void *ctx, World *world, FlTime now)
     ArenaDriver *driver = (ArenaDriver *)ctx;
     ArenaNode *node = &driver->mesh->nodes[driver->node];
     FlTime local = world_local(world, driver->node, now);
-    if (driver->part == 0) {
+    int32_t last = driver->mesh->def.ticks;
+    if (driver->part == 0 && (last == 0 || driver->tick < last)) {
         step_node(driver, node, local);
         driver->tick++;
     } else {
@@ -159,10 +160,34 @@ static FlResult nodes_start(ArenaMesh *mesh)
             result = arena_node_start(&mesh->nodes[i], &def, session);
         }
         mesh->drivers[i] = (ArenaDriver){.mesh = mesh, .node = i};
-        if (result == FL_OK) {
-            result =
-                world_actor_add(mesh->world, WORLD_MOVER, mesh->begin, drive, &mesh->drivers[i]);
+    }
+    return result;
+}
+
+/// Has everybody heard of everybody's player and things?
+static bool all_known(const ArenaMesh *mesh)
+{
+    bool known = true;
+    for (int32_t i = 0; i < mesh->def.players && known; i++) {
+        const FlSession *session = world_session(mesh->world, i);
+        int32_t count = 0;
+        for (FlEntityId id = fl_entity_next(session, (FlEntityId){0}); id.index1 != 0;
+             id = fl_entity_next(session, id)) {
+            FlEntityStatus status;
+            bool told = fl_entity_status(session, id, &status) == FL_OK && status.kind != 0;
+            count += told && status.owner.index1 != 0 ? 1 : 0;
         }
+        known = count == 2 * mesh->def.players;
+    }
+    return known;
+}
+
+static FlResult drivers_start(ArenaMesh *mesh)
+{
+    FlResult result = FL_OK;
+    mesh->begin = world_now(mesh->world) + FL_SEC(1);
+    for (int32_t i = 0; i < mesh->def.players && result == FL_OK; i++) {
+        result = world_actor_add(mesh->world, WORLD_MOVER, mesh->begin, drive, &mesh->drivers[i]);
     }
     return result;
 }
@@ -207,8 +232,13 @@ LabStatus arena_mesh_create(ArenaMesh *mesh, const ArenaMeshDef *def, int32_t lo
         return lab_fail(error, LAB_FAILED, "%s: the players do not reach each other",
                         arena_mode_name(def->mode));
     }
-    mesh->begin = world_now(mesh->world) + FL_SEC(1);
     result = nodes_start(mesh);
+    // What a host with a small upload has to announce takes it a while.
+    FlTime limit = world_now(mesh->world) + JOIN_LIMIT;
+    while (result == FL_OK && world_now(mesh->world) < limit && !all_known(mesh)) {
+        world_run(mesh->world, world_now(mesh->world) + FL_SEC(1));
+    }
+    result = result == FL_OK ? drivers_start(mesh) : result;
     return result == FL_OK ? LAB_OK : lab_fail_result(error, result, "starting the game");
 }
 

@@ -40,6 +40,7 @@ typedef struct ArenaMeshDef {
     double top_speed; ///< Nobody is shown to move faster, where corrections glide.
     uint64_t seed;
     bool sealed;
+    int32_t ticks; ///< After so many nobody does anything any more but answer; 0: for ever.
     /// Where a recording has a player at a tick; NULL: it is not there. Without this bots play.
     const ArenaRow *(*row_fn)(void *ctx, int32_t player, int32_t tick);
     /// Who plays; NULL: a character and a skill by the player's number.

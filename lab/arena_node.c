@@ -1,5 +1,4 @@
 // A step of one peer: what came in, what is seen, what we do, what is told.
-//
 // Things have no motion, so their entity is made known by its state alone. A thing's blob: for each
 // of its owner's items and doors, in order, 32 bits when it is back (or shuts) and 16 bits how
 // often it was taken (or used).
@@ -9,14 +8,12 @@
 #include <string.h>
 
 enum { KIND_PLAYER = 1, KIND_THINGS = 2 };
-enum { CALL_DEED = FL_CALL_OWN };
 enum { EVENT_MISSILE = 1 };
 
 #define TICK_SECONDS (1.0 / ARENA_TICK_HZ)
 #define NEARING_BOOST 0.25 // a replica that has to catch up is so much faster than legs
 #define PROMPT FL_MS(500)
 #define OVERDUE_TICKS 15
-#define ASKED_CAPACITY ((int32_t)(sizeof((ArenaNode *)0)->asked / sizeof((ArenaNode *)0)->asked[0]))
 
 FlSessionDef arena_node_session(const ArenaGame *game, int32_t players)
 {
@@ -27,181 +24,11 @@ FlSessionDef arena_node_session(const ArenaGame *game, int32_t players)
     def.line_capacity = players - 1;
     def.entity_capacity = 2 * players;
     def.item_capacity = 256;
-    def.path_capacity = 32;
-    def.calls.asked_capacity = ASKED_CAPACITY;
+    def.path_capacity = 128; // who waits for seconds is not forgotten
+    def.calls.asked_capacity = ARENA_NODE_ASKED;
     def.link.ack_delay_ns = FL_SEC(3);
     def.join_timeout_ns = FL_SEC(60);
     return def;
-}
-
-// ---------------------------------------------------------------- things
-
-static int32_t thing_owner(const ArenaNode *node, const ArenaDeed *deed)
-{
-    return deed->target % node->view.player_count;
-}
-
-static int32_t things_write(const ArenaNode *node, uint8_t *bytes)
-{
-    FlWriter w;
-    fl_writer_init(&w, bytes, FL_ENTITY_STATE_BYTES);
-    int32_t step = node->view.player_count;
-    for (int32_t i = node->player; i < arena_item_count(node->def.game); i += step) {
-        fl_writer_put(&w, (uint32_t)node->view.item[i].back_at, 32);
-        fl_writer_put(&w, node->view.item[i].taken & 0xffffu, 16);
-    }
-    for (int32_t i = node->player; i < arena_door_count(node->def.game); i += step) {
-        fl_writer_put(&w, (uint32_t)node->view.door[i].open_until, 32);
-        fl_writer_put(&w, node->view.door[i].uses & 0xffffu, 16);
-    }
-    return fl_writer_size(&w);
-}
-
-static void things_tell(ArenaNode *node)
-{
-    uint8_t bytes[FL_ENTITY_STATE_BYTES];
-    int32_t count = things_write(node, bytes);
-    (void)!fl_entity_state_set(node->session, node->things, bytes, count);
-}
-
-static void things_read(ArenaNode *node, int32_t owner, FlEntityId id)
-{
-    const uint8_t *bytes;
-    int32_t count;
-    FlReader r;
-    if (fl_entity_state(node->session, id, &bytes, &count) != FL_OK || count == 0) {
-        return;
-    }
-    fl_reader_init(&r, bytes, count);
-    int32_t step = node->view.player_count;
-    for (int32_t i = owner; i < arena_item_count(node->def.game) && !r.failed; i += step) {
-        node->view.item[i].back_at = (int32_t)fl_reader_take(&r, 32);
-        node->view.item[i].taken = (uint32_t)fl_reader_take(&r, 16);
-    }
-    for (int32_t i = owner; i < arena_door_count(node->def.game) && !r.failed; i += step) {
-        node->view.door[i].open_until = (int32_t)fl_reader_take(&r, 32);
-        node->view.door[i].uses = (uint32_t)fl_reader_take(&r, 16);
-    }
-}
-
-// ---------------------------------------------------------------- deeds
-
-static int32_t deed_owner(const ArenaNode *node, const ArenaDeed *deed)
-{
-    return arena_deed_at_thing(deed->kind) ? thing_owner(node, deed) : deed->target;
-}
-
-static int32_t asked_free(const ArenaNode *node)
-{
-    for (int32_t i = 0; i < ASKED_CAPACITY; i++) {
-        if (node->asked[i].id == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static void deed_ask(ArenaNode *node, const ArenaDeed *deed, FlTime now)
-{
-    int32_t owner = deed_owner(node, deed);
-    const ArenaSeen *seen = &node->seen[owner];
-    FlEntityId id = arena_deed_at_thing(deed->kind) ? seen->things : seen->entity;
-    uint8_t bytes[ARENA_DEED_BYTES];
-    FlWriter w;
-    fl_writer_init(&w, bytes, sizeof bytes);
-    int32_t slot = asked_free(node);
-    FlCallDef call = {.kind = CALL_DEED, .bytes = bytes, .count = sizeof bytes};
-    uint32_t serial = 0;
-    if (slot < 0 || id.index1 == 0 || !arena_deed_encode(&w, deed) ||
-        fl_call_send(node->session, id, &call, now, &serial) != FL_OK) {
-        node->stats.blocked++;
-        return;
-    }
-    node->asked[slot].id = serial + 1;
-    node->asked[slot].deed = *deed;
-    node->stats.deeds++;
-}
-
-static void deal_with(ArenaNode *node, int32_t other, FlTime now)
-{
-    if (other != node->player) {
-        fl_attention_interact(node->attention, node->player, other, now);
-    }
-}
-
-// What is ours is decided here; what follows from it goes on.
-static ArenaVerdict deed_decide(ArenaNode *node, const ArenaDeed *deed, ArenaDeeds *more)
-{
-    ArenaVerdict verdict = arena_deed_apply(node->def.game, &node->view, deed, more);
-    if (verdict == ARENA_APPLIED && arena_deed_at_thing(deed->kind)) {
-        things_tell(node);
-    }
-    return verdict;
-}
-
-static void deeds_go(ArenaNode *node, ArenaDeeds *deeds, FlTime now)
-{
-    for (int32_t i = 0; i < deeds->count; i++) { // it may grow meanwhile
-        ArenaDeed deed = deeds->deed[i];
-        if (deed_owner(node, &deed) != node->player) {
-            deed_ask(node, &deed, now);
-        } else if (deed_decide(node, &deed, deeds) == ARENA_APPLIED) {
-            arena_deed_learn(node->def.game, &node->view, &deed, ARENA_APPLIED, NULL);
-        }
-    }
-    deeds->count = 0;
-}
-
-static void calls_decide(ArenaNode *node, FlTime now)
-{
-    FlCall call;
-    while (fl_call_take(node->session, &call) == FL_OK) {
-        ArenaDeed deed;
-        FlReader r;
-        fl_reader_init(&r, call.bytes, call.count);
-        bool sound = call.kind == CALL_DEED && arena_deed_decode(&r, &deed) &&
-                     deed_owner(node, &deed) == node->player;
-        bool applied = sound && deed_decide(node, &deed, &node->deeds) == ARENA_APPLIED;
-        if (applied && deed.kind == ARENA_DEED_DAMAGE) {
-            deal_with(node, deed.actor, now);
-        }
-        (void)!fl_call_answer(node->session, &call, applied, NULL, 0, now);
-    }
-}
-
-static void answer_take(ArenaNode *node, const ArenaDeed *deed, const FlCallDone *done, FlTime now)
-{
-    ArenaNodeStats *stats = &node->stats;
-    stats->applied += done->verdict == FL_CALL_APPLIED ? 1 : 0;
-    stats->refused += done->verdict == FL_CALL_REFUSED ? 1 : 0;
-    stats->unknown += done->verdict == FL_CALL_UNKNOWN ? 1 : 0;
-    if (done->verdict == FL_CALL_UNKNOWN) {
-        return;
-    }
-    bool applied = done->verdict == FL_CALL_APPLIED;
-    arena_deed_learn(node->def.game, &node->view, deed, applied ? ARENA_APPLIED : ARENA_REFUSED,
-                     NULL);
-    if (deed->kind == ARENA_DEED_DAMAGE) {
-        stats->hits++;
-        stats->hit_seconds += fl_span_seconds(done->latency_ns);
-        if (applied) {
-            deal_with(node, deed->target, now);
-        }
-    }
-}
-
-static void calls_learn(ArenaNode *node, FlTime now)
-{
-    FlCallDone done;
-    while (fl_call_done(node->session, now, &done) == FL_OK) {
-        for (int32_t i = 0; i < ASKED_CAPACITY; i++) {
-            if (node->asked[i].id == done.id + 1) {
-                node->asked[i].id = 0;
-                answer_take(node, &node->asked[i].deed, &done, now);
-                break;
-            }
-        }
-    }
 }
 
 // ---------------------------------------------------------------- what comes in
@@ -219,7 +46,7 @@ static void entity_heard(ArenaNode *node, FlEntityId id)
         node->seen[owner.number].entity = id;
     } else if (status.kind == KIND_THINGS) {
         node->seen[owner.number].things = id;
-        things_read(node, owner.number, id);
+        arena_things_read(node, owner.number, id);
     }
 }
 
@@ -255,15 +82,17 @@ static void take_all(ArenaNode *node, FlTime now)
             (void)arena_missile_show(node->def.game, &node->view, &missile);
         }
     }
-    calls_learn(node, now);
-    calls_decide(node, now);
+    arena_calls_learn(node, now);
+    arena_calls_decide(node, now);
 }
 
 // ---------------------------------------------------------------- what is seen
 
 static ArenaStatus status_of(const ArenaNode *node, FlEntityId id)
 {
-    ArenaStatus status = {.health = 100, .weapon = ARENA_WEAPON_GUN, .carries = ARENA_TEAM_COUNT};
+    // Until it has died once nothing is told: its first life, or nobody could hit it.
+    ArenaStatus status = {
+        .life = 1, .health = 100, .weapon = ARENA_WEAPON_GUN, .carries = ARENA_TEAM_COUNT};
     const uint8_t *bytes;
     int32_t count;
     FlReader r;
@@ -296,7 +125,7 @@ static double goal_yaw(const ArenaNode *node, int32_t other, const FlGuideGoal *
     return fl_angle_wrap(fl_atan2(target->y - self->y, target->x - self->x) + goal->yaw);
 }
 
-// Without a map: straight there, at a walker's speed at most.
+// Without a map: straight there.
 static void slide(ArenaPlayer *p, FlVec3 to, double seconds, double speed)
 {
     double dx = to.x - p->x;
@@ -315,7 +144,8 @@ static void slide(ArenaPlayer *p, FlVec3 to, double seconds, double speed)
 }
 
 // Guidance that is overdue: the player most likely goes on as it went.
-static FlVec3 goal_now(ArenaSeen *seen, const ArenaPlayer *p, const FlGuideView *guide)
+static FlVec3 goal_now(ArenaSeen *seen, const ArenaPlayer *p, const FlGuideView *guide,
+                       double speed)
 {
     const FlGuideGoal *goal = &guide->goal;
     if (guide->mode == FL_GUIDE_NEARING) {
@@ -325,7 +155,7 @@ static FlVec3 goal_now(ArenaSeen *seen, const ArenaPlayer *p, const FlGuideView 
         double seconds = goal->seconds > TICK_SECONDS ? goal->seconds : TICK_SECONDS;
         FlVec3 way = fl_vec3(goal->position.x - p->x, goal->position.y - p->y, 0.0);
         double pace = sqrt(way.x * way.x + way.y * way.y) / seconds;
-        double share = pace > ARENA_RUN_SPEED ? ARENA_RUN_SPEED / pace : 1.0;
+        double share = pace > speed ? speed / pace : 1.0;
         seen->goal = goal->position;
         seen->pace = fl_vec3_scale(way, share / seconds);
         seen->overdue = 0;
@@ -339,11 +169,9 @@ static FlVec3 goal_now(ArenaSeen *seen, const ArenaPlayer *p, const FlGuideView 
 static void walk(ArenaNode *node, int32_t other, const FlGuideView *guide, double yaw)
 {
     ArenaPlayer *p = &node->view.player[other];
-    FlVec3 goal = goal_now(&node->seen[other], p, guide);
+    FlVec3 goal = goal_now(&node->seen[other], p, guide, node->def.run_speed);
     if (node->def.recorded) {
-        bool nearing = guide->mode == FL_GUIDE_NEARING;
-        slide(p, goal, guide->goal.seconds,
-              node->def.run_speed * (nearing ? 1.0 + NEARING_BOOST : 1.0));
+        slide(p, goal, guide->goal.seconds, node->def.run_speed);
         p->yaw = yaw;
         return;
     }
@@ -397,8 +225,11 @@ static void see(ArenaNode *node, int32_t other, FlTime now)
     ArenaStatus status = status_of(node, seen->entity);
     double yaw = guide.mode == FL_GUIDE_NEAR ? guide.pose.yaw : goal_yaw(node, other, &guide.goal);
     FlPose pose = guide.pose;
-    if ((status.deaths & 3u) != (guide.life & 3u)) {
-        status.health = 0; // where it lives again, is not known yet
+    uint32_t later =
+        (guide.life - status.deaths) & 3u; // lives since the last death told; 3: before
+    if (status.health == 0 && (later == 1 || later == 2)) {
+        status.health = 100;
+        status.life = (uint16_t)((status.life + later) & 0xffffu);
     }
     bool placed = guide.mode == FL_GUIDE_NEAR || guide.cut || !seen->known;
     if (guide.mode != FL_GUIDE_NEAR) {
@@ -408,6 +239,10 @@ static void see(ArenaNode *node, int32_t other, FlTime now)
     }
     int32_t grounded = p->grounded;
     (void)arena_player_show(node->def.game, &node->view, other, &pose, &status);
+    if (!node->def.recorded && p->z < ARENA_FEET) { // predicted through the floor: it would fall on
+        p->z = ARENA_FEET;
+        p->vz = 0.0;
+    }
     if (!placed) {
         p->grounded = grounded;
         walk(node, other, &guide, yaw);
@@ -516,19 +351,20 @@ static void guide(const ArenaNode *node, FlTime now)
     (void)!fl_entity_guide(node->session, node->entity, &guidance, now);
 }
 
-// Health, armour, weapon, shots and score change too often to be told to all: a hit's answer says
-// so to whom it concerns, and guidance counts actions. `deaths` counts cuts, by which a place and a
-// life are known to belong together.
-static void status_tell(const ArenaNode *node, const ArenaPlayer *p)
+// Told when it dies: which life has ended, by the player's count and (in `deaths`) by ours of cuts;
+// an update of a later life shows that it lives again. Health, armour, weapon, shots and score
+// change too often to be told to all: a hit's answer says so to whom it concerns, and guidance
+// counts actions.
+static void death_tell(const ArenaNode *node, const ArenaPlayer *p)
 {
     ArenaStatus status = arena_player_status(p);
     status.shots = 0;
     status.jumps = 0;
     status.score = 0;
     status.armour = 0;
+    status.health = 0;
     status.weapon = ARENA_WEAPON_GUN;
     status.deaths = (uint16_t)(node->cuts & 0xffffu);
-    status.health = p->alive != 0 ? 100 : 0;
     uint8_t bytes[ARENA_STATUS_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
@@ -540,7 +376,7 @@ static void status_tell(const ArenaNode *node, const ArenaPlayer *p)
 static void tell(ArenaNode *node, FlTime now)
 {
     const ArenaPlayer *p = &node->view.player[node->player];
-    if (p->life != node->life) {
+    if (p->life != node->life || (node->dead && p->alive != 0)) {
         node->life = p->life;
         node->cuts++;
         (void)!fl_entity_cut(node->session, node->entity);
@@ -550,7 +386,10 @@ static void tell(ArenaNode *node, FlTime now)
         state.acceleration = fl_vec3(0.0, 0.0, 0.0);
     }
     (void)!fl_entity_set(node->session, node->entity, &state);
-    status_tell(node, p);
+    if (p->alive == 0 && !node->dead) {
+        death_tell(node, p);
+    }
+    node->dead = p->alive == 0;
     if (node->def.guided) {
         guide(node, now);
     }
@@ -573,7 +412,7 @@ static FlResult entities_make(ArenaNode *node)
     things.kind = KIND_THINGS;
     result = fl_entity_create(node->session, &things, &node->things);
     if (result == FL_OK) {
-        things_tell(node);
+        arena_things_tell(node);
     }
     return result;
 }
@@ -617,7 +456,7 @@ void arena_node_stop(ArenaNode *node)
 void arena_node_serve(ArenaNode *node, FlTime now)
 {
     take_all(node, now);
-    deeds_go(node, &node->deeds, now);
+    arena_deeds_go(node, &node->deeds, now);
 }
 
 void arena_node_step(ArenaNode *node, const ArenaRow *row, FlTime now)
@@ -639,7 +478,7 @@ void arena_node_step(ArenaNode *node, const ArenaRow *row, FlTime now)
         node->input = arena_bot_decide(game, &node->bot, &node->view, node->player);
         arena_step_one(game, &node->view, node->player, node->input, &node->deeds);
     }
-    deeds_go(node, &node->deeds, now);
+    arena_deeds_go(node, &node->deeds, now);
     look(node, now);
     tell(node, now);
     missiles_tell(node);

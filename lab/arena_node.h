@@ -21,6 +21,9 @@
 /// A player's width: nearer than this, a replica is taken for the player.
 #define ARENA_NODE_DIAMETER (2.0 * ARENA_HALF_WIDTH)
 
+/// Deeds that wait for an answer at once.
+#define ARENA_NODE_ASKED 64
+
 /// How a player is told to the others.
 typedef struct ArenaNodeDef {
     const ArenaGame *game; ///< Borrowed; the same rules at all.
@@ -78,6 +81,7 @@ typedef struct ArenaNode {
     ArenaInput input; ///< Of the last step.
     FlAttention *attention;
     uint32_t life;
+    bool dead;             ///< As told.
     uint32_t cuts;         ///< Lives of ours that were told.
     uint32_t missile_told; ///< The newest, by number.
     ArenaSeen seen[ARENA_PLAYER_CAPACITY];
@@ -85,7 +89,7 @@ typedef struct ArenaNode {
     struct {
         uint32_t id; ///< Of the call; 0: free.
         ArenaDeed deed;
-    } asked[64];
+    } asked[ARENA_NODE_ASKED];
     ArenaNodeStats stats;
 } ArenaNode;
 
@@ -101,6 +105,14 @@ void arena_node_step(ArenaNode *node, const ArenaRow *row, FlTime now);
 /// Between steps: takes what has come in and decides what is asked, so that nobody waits for the
 /// next tick.
 void arena_node_serve(ArenaNode *node, FlTime now);
+
+// Between the node's own files (arena_node_deeds.c): telling and hearing of things, sending deeds
+// to their owners, deciding what is asked of us, learning what became of ours.
+void arena_things_tell(ArenaNode *node);
+void arena_things_read(ArenaNode *node, int32_t owner, FlEntityId id);
+void arena_deeds_go(ArenaNode *node, ArenaDeeds *deeds, FlTime now);
+void arena_calls_decide(ArenaNode *node, FlTime now);
+void arena_calls_learn(ArenaNode *node, FlTime now);
 
 /// Where the other is shown after the step.
 static inline FlVec3 arena_node_shown(const ArenaNode *node, int32_t other)

@@ -37,14 +37,14 @@ static const Setting settings_table[] = {
     {SETTING_TEXT, "modes", "LIST", "of hibw,lobw,donny,ours (all)", AT(modes), 0, 0},
 };
 
-static LabStatus modes_parse(const char *text, bool wanted[ATTENTION_MODES], LabError *error)
+static LabStatus modes_parse(const char *text, bool wanted[ARENA_MODES], LabError *error)
 {
-    memset(wanted, 0, ATTENTION_MODES * sizeof *wanted);
+    memset(wanted, 0, ARENA_MODES * sizeof *wanted);
     while (*text != '\0') {
         size_t length = strcspn(text, ",");
         bool found = false;
-        for (int32_t m = 0; m < ATTENTION_MODES; m++) {
-            const char *name = attention_mode_name((AttentionMode)m);
+        for (int32_t m = 0; m < ARENA_MODES; m++) {
+            const char *name = arena_mode_name((ArenaMode)m);
             if (strlen(name) == length && memcmp(name, text, length) == 0) {
                 wanted[m] = true;
                 found = true;
@@ -87,7 +87,7 @@ static const struct {
 static json_t *row_of(const AttentionPlay *play, const AttentionFigures *figures, int32_t runs)
 {
     json_t *row = json_object();
-    row_text(row, "mode", attention_mode_name(play->mode));
+    row_text(row, "mode", arena_mode_name(play->mode));
     row_number(row, "players", play->players);
     row_number(row, "kbps", play->kbps);
     for (size_t f = 0; f < sizeof figure_fields / sizeof *figure_fields; f++) {
@@ -108,14 +108,14 @@ static json_t *row_of(const AttentionPlay *play, const AttentionFigures *figures
 static void add_series(const AttentionPlay *play, int32_t run, const AttentionFigures *f,
                        Text *series)
 {
-    text_add(series, "%s,%d", attention_mode_name(play->mode), (int)run);
+    text_add(series, "%s,%d", arena_mode_name(play->mode), (int)run);
     for (size_t i = 0; i < sizeof figure_fields / sizeof *figure_fields; i++) {
         double value;
         memcpy(&value, (const char *)f + figure_fields[i].offset, sizeof value);
         text_add(series, ",%.5g", value);
     }
-    text_add(series, ",%.1f,%.5f,%.0f,%.0f,%llu,%llu,%llu\n", f->update_bytes, f->call_share,
-             f->hits, f->disagreements, (unsigned long long)f->near.entered,
+    text_add(series, ",%.4f,%.1f,%.5f,%.0f,%.0f,%llu,%llu,%llu\n", f->unseen, f->update_bytes,
+             f->call_share, f->hits, f->disagreements, (unsigned long long)f->near.entered,
              (unsigned long long)f->near.within, (unsigned long long)f->near.given_up);
 }
 
@@ -145,7 +145,7 @@ static LabStatus run_attention(const LabRun *run, const void *ctx, LabResult *re
                                LabError *error)
 {
     const AttentionSettings *s = (const AttentionSettings *)ctx;
-    bool wanted[ATTENTION_MODES];
+    bool wanted[ARENA_MODES];
     LabStatus status = modes_parse(s->modes, wanted, error);
     if (run->runs > RUNS_MOST) {
         return lab_fail(error, LAB_BAD_INPUT, "--runs: at most %d", RUNS_MOST);
@@ -154,11 +154,11 @@ static LabStatus run_attention(const LabRun *run, const void *ctx, LabResult *re
     for (size_t i = 0; i < sizeof figure_fields / sizeof *figure_fields; i++) {
         text_add(&result->series, ",%s", figure_fields[i].field);
     }
-    text_add(&result->series,
-             ",datagram_bytes,call_share,hits,disagreements,entered,near_in_half_a_second,never\n");
-    for (int32_t m = 0; m < ATTENTION_MODES && status == LAB_OK; m++) {
+    text_add(&result->series, ",unseen,datagram_bytes,call_share,hits,disagreements,entered,near_"
+                              "in_half_a_second,never\n");
+    for (int32_t m = 0; m < ARENA_MODES && status == LAB_OK; m++) {
         AttentionFigures figures[RUNS_MOST];
-        AttentionPlay play = {.mode = (AttentionMode)m,
+        AttentionPlay play = {.mode = (ArenaMode)m,
                               .players = (int32_t)s->players,
                               .kbps = s->kbps,
                               .rtt_ms = s->rtt,
@@ -170,7 +170,7 @@ static LabStatus run_attention(const LabRun *run, const void *ctx, LabResult *re
                 (void)json_array_append_new(result->rows, row_of(&play, figures, run->runs));
             }
         }
-        lab_progress(run, m + 1, ATTENTION_MODES);
+        lab_progress(run, m + 1, ARENA_MODES);
     }
     return status;
 }

@@ -6,29 +6,10 @@
 #ifndef LAB_ATTENTION_H
 #define LAB_ATTENTION_H
 
-#include "lab/arena_node.h"
+#include "lab/arena_mesh.h"
 #include "lab/experiment.h"
 #include "lab/stats.h"
 #include "lab/trace.h"
-
-/// X(name, word)
-#define ATTENTION_MODE_TABLE(X)                                                                    \
-    X(HIBW, "hibw")   /* every frame's update to everybody */                                      \
-    X(LOBW, "lobw")   /* in turn, least recently updated first; sizes as published */              \
-    X(DONNY, "donny") /* focus and guidance, as published; so are sizes */                         \
-    X(OURS, "ours")   /* focus+equal and guidance */
-
-typedef enum AttentionMode {
-#define ATTENTION_MODE_ROW(name, word) ATTENTION_##name,
-    ATTENTION_MODE_TABLE(ATTENTION_MODE_ROW)
-#undef ATTENTION_MODE_ROW
-        ATTENTION_MODES
-} AttentionMode;
-
-const char *attention_mode_name(AttentionMode mode);
-
-/// Bytes of an update on the wire, as published.
-#define ATTENTION_WIRE_BYTES 126
 
 /// How many a player is taken to look at.
 #define ATTENTION_FOCUS 4
@@ -52,12 +33,12 @@ void attention_match_free(AttentionMatch *match);
 // ---------------------------------------------------------------- a run
 
 typedef struct AttentionPlay {
-    AttentionMode mode;
+    ArenaMode mode;
     int32_t players;
     double kbps, rtt_ms, seconds;
     uint64_t seed;
     bool sealed;
-    const AttentionMatch *match; ///< NULL: bots.
+    AttentionMatch *match; ///< Only read. NULL: bots.
 } AttentionPlay;
 
 /// What came of it; per replica where it says "per minute".
@@ -66,6 +47,7 @@ typedef struct AttentionFigures {
     double error_focus, error_rest, weighted_error; ///< Units.
     double warps_per_minute, stalls_per_minute;
     double facing_error; ///< rad
+    double unseen;       ///< Share of the time in which one who lives is not shown, or as dead.
     double hit_latency_ms;
     double kbps_used, peak_kbps;
     double update_bytes;  ///< On the wire, all headers, per datagram.

@@ -23,10 +23,10 @@ static const int32_t horizon_ticks[HORIZONS] = {ARENA_TICK_HZ / 4, ARENA_TICK_HZ
 
 typedef struct Runs {
     int32_t count;
-    AttentionFigures of[ATTENTION_MODES][RUNS_MOST];
+    AttentionFigures of[ARENA_MODES][RUNS_MOST];
 } Runs;
 
-static Estimate over(const Runs *runs, AttentionMode mode, size_t offset)
+static Estimate over(const Runs *runs, ArenaMode mode, size_t offset)
 {
     double values[RUNS_MOST];
     for (int32_t r = 0; r < runs->count; r++) {
@@ -35,9 +35,9 @@ static Estimate over(const Runs *runs, AttentionMode mode, size_t offset)
     return estimate_mean(values, runs->count);
 }
 
-#define OVER(runs, mode, field) over(runs, ATTENTION_##mode, offsetof(AttentionFigures, field))
+#define OVER(runs, mode, field) over(runs, ARENA_MODE_##mode, offsetof(AttentionFigures, field))
 
-static Estimate ratio(const Runs *runs, AttentionMode above, AttentionMode below, size_t offset)
+static Estimate ratio(const Runs *runs, ArenaMode above, ArenaMode below, size_t offset)
 {
     double a[RUNS_MOST];
     double b[RUNS_MOST];
@@ -49,15 +49,15 @@ static Estimate ratio(const Runs *runs, AttentionMode above, AttentionMode below
 }
 
 #define RATIO(runs, above, below, field)                                                           \
-    ratio(runs, ATTENTION_##above, ATTENTION_##below, offsetof(AttentionFigures, field))
+    ratio(runs, ARENA_MODE_##above, ARENA_MODE_##below, offsetof(AttentionFigures, field))
 
 static LabStatus play_all(const VerifyDef *def, Runs *runs, LabError *error)
 {
     runs->count = def->full ? 5 : 2;
     LabStatus status = LAB_OK;
     for (int32_t r = 0; r < runs->count; r++) {
-        for (int32_t m = 0; m < ATTENTION_MODES && status == LAB_OK; m++) {
-            AttentionPlay play = {.mode = (AttentionMode)m,
+        for (int32_t m = 0; m < ARENA_MODES && status == LAB_OK; m++) {
+            AttentionPlay play = {.mode = (ArenaMode)m,
                                   .players = 32,
                                   .kbps = 108.0,
                                   .rtt_ms = RTT_MS,
@@ -110,9 +110,9 @@ static void find_calls(ClaimSet *set, const Runs *runs)
     double apart = 0.0;
     double hits = 0.0;
     for (int32_t r = 0; r < runs->count; r++) {
-        apart +=
-            runs->of[ATTENTION_DONNY][r].disagreements + runs->of[ATTENTION_HIBW][r].disagreements;
-        hits += runs->of[ATTENTION_DONNY][r].hits + runs->of[ATTENTION_HIBW][r].hits;
+        apart += runs->of[ARENA_MODE_DONNY][r].disagreements +
+                 runs->of[ARENA_MODE_HIBW][r].disagreements;
+        hits += runs->of[ARENA_MODE_DONNY][r].hits + runs->of[ARENA_MODE_HIBW][r].hits;
     }
     Verdict agree = apart > 0.0 ? VERDICT_FAILS : VERDICT_HOLDS;
     finding_add(claims_finding(set, "D4"), verdict_worse(agree, judge_below(latency, 2.0 * RTT_MS)),
@@ -127,7 +127,7 @@ static void find_near(ClaimSet *set, const Runs *runs)
     double share[RUNS_MOST];
     double seconds[RUNS_MOST];
     for (int32_t r = 0; r < runs->count; r++) {
-        const ArenaNear *near = &runs->of[ATTENTION_DONNY][r].near;
+        const ArenaNear *near = &runs->of[ARENA_MODE_DONNY][r].near;
         double ended = (double)(near->count + near->given_up);
         share[r] = ended > 0.0 ? (double)near->within / ended : 0.0;
         seconds[r] = near->count > 0 ? near->seconds / (double)near->count : 0.0;

@@ -205,6 +205,25 @@ static LabStatus run_skills(const Request *request, const DuelsPlan *plan, Duels
     return status;
 }
 
+static LabStatus run_request(const LabRun *run, const Request *request, DuelsScores *expected,
+                             DuelsFigures *figures, LabResult *result, LabError *error)
+{
+    Progressing progress = {.run = run, .of = count_stretches(request)};
+    LabStatus status = LAB_OK;
+    text_add(&result->series, "skills,mode,cast,stretch,player,character,skill,expected,score\n");
+    for (int32_t s = 0; s < DUELS_SKILLS && status == LAB_OK; s++) {
+        DuelsPlan plan = request->plan;
+        plan.skills = (DuelsSkills)s;
+        plan.progress_fn = step_progress;
+        plan.progress_ctx = &progress;
+        plan.series = &result->series;
+        if (request->skills[s]) {
+            status = run_skills(request, &plan, expected, figures, result->rows, error);
+        }
+    }
+    return status;
+}
+
 static LabStatus run_duels(const LabRun *run, const void *ctx, LabResult *result, LabError *error)
 {
     Request request = {0};
@@ -212,23 +231,11 @@ static LabStatus run_duels(const LabRun *run, const void *ctx, LabResult *result
     if (status != LAB_OK) {
         return status;
     }
-    Progressing progress = {.run = run, .of = count_stretches(&request)};
     DuelsScores *expected = (DuelsScores *)calloc((size_t)run->runs, sizeof *expected);
     DuelsFigures *figures = (DuelsFigures *)calloc(1, sizeof *figures);
-    if (expected == NULL || figures == NULL) {
-        status = lab_fail(error, LAB_FAILED, "out of memory");
-    }
-    text_add(&result->series, "skills,mode,cast,stretch,player,character,skill,expected,score\n");
-    for (int32_t s = 0; s < DUELS_SKILLS && status == LAB_OK; s++) {
-        DuelsPlan plan = request.plan;
-        plan.skills = (DuelsSkills)s;
-        plan.progress_fn = step_progress;
-        plan.progress_ctx = &progress;
-        plan.series = &result->series;
-        if (request.skills[s]) {
-            status = run_skills(&request, &plan, expected, figures, result->rows, error);
-        }
-    }
+    status = expected != NULL && figures != NULL
+                 ? run_request(run, &request, expected, figures, result, error)
+                 : lab_fail(error, LAB_FAILED, "out of memory");
     free(expected);
     free(figures);
     return status;

@@ -184,8 +184,9 @@ static void what_arrives_is_what_was_rounded_and_storms_change_nothing(void **st
         play(1, f % 300 < 150 ? 0.9 : 0.0);
         sent[f % 64] = owner->entities[own].guidance;
         const FlSession *session = scene.net.node[4].session;
-        const Entity *entity = &session->entities[session->by_number[scene.walk[1].number]];
-        for (int32_t k = 0; k < 64 && k <= f; k++) {
+        int32_t slot = session->by_number[scene.walk[1].number];
+        const Entity *entity = &session->entities[slot == FL__NONE ? 0 : slot];
+        for (int32_t k = 0; k < 64 && k <= f && slot != FL__NONE; k++) {
             if (entity->guide.started && entity->guide.heard.time == sent[k].time) {
                 FlGuidance want = sent[k];
                 want.life &= 3u;

@@ -1,0 +1,178 @@
+// Deeds of one peer and on what it owns; its share of the things.
+//
+// Things have no motion, so their entity is made known by its state alone. A thing's blob: for each
+// of its owner's items and doors, in order, 32 bits when it is back (or shuts) and 16 bits how
+// often it was taken (or used).
+#include "lab/arena_node.h"
+
+enum { CALL_DEED = FL_CALL_OWN };
+
+// ---------------------------------------------------------------- things
+
+static int32_t thing_owner(const ArenaNode *node, const ArenaDeed *deed)
+{
+    return deed->target % node->view.player_count;
+}
+
+static int32_t things_write(const ArenaNode *node, uint8_t *bytes)
+{
+    FlWriter w;
+    fl_writer_init(&w, bytes, FL_ENTITY_STATE_BYTES);
+    int32_t step = node->view.player_count;
+    for (int32_t i = node->player; i < arena_item_count(node->def.game); i += step) {
+        fl_writer_put(&w, (uint32_t)node->view.item[i].back_at, 32);
+        fl_writer_put(&w, node->view.item[i].taken & 0xffffu, 16);
+    }
+    for (int32_t i = node->player; i < arena_door_count(node->def.game); i += step) {
+        fl_writer_put(&w, (uint32_t)node->view.door[i].open_until, 32);
+        fl_writer_put(&w, node->view.door[i].uses & 0xffffu, 16);
+    }
+    return fl_writer_size(&w);
+}
+
+void arena_things_tell(ArenaNode *node)
+{
+    uint8_t bytes[FL_ENTITY_STATE_BYTES];
+    int32_t count = things_write(node, bytes);
+    (void)!fl_entity_state_set(node->session, node->things, bytes, count);
+}
+
+void arena_things_read(ArenaNode *node, int32_t owner, FlEntityId id)
+{
+    const uint8_t *bytes;
+    int32_t count;
+    FlReader r;
+    if (fl_entity_state(node->session, id, &bytes, &count) != FL_OK || count == 0) {
+        return;
+    }
+    fl_reader_init(&r, bytes, count);
+    int32_t step = node->view.player_count;
+    for (int32_t i = owner; i < arena_item_count(node->def.game) && !r.failed; i += step) {
+        node->view.item[i].back_at = (int32_t)fl_reader_take(&r, 32);
+        node->view.item[i].taken = (uint32_t)fl_reader_take(&r, 16);
+    }
+    for (int32_t i = owner; i < arena_door_count(node->def.game) && !r.failed; i += step) {
+        node->view.door[i].open_until = (int32_t)fl_reader_take(&r, 32);
+        node->view.door[i].uses = (uint32_t)fl_reader_take(&r, 16);
+    }
+}
+
+// ---------------------------------------------------------------- deeds
+
+static int32_t deed_owner(const ArenaNode *node, const ArenaDeed *deed)
+{
+    return arena_deed_at_thing(deed->kind) ? thing_owner(node, deed) : deed->target;
+}
+
+static int32_t asked_free(const ArenaNode *node)
+{
+    for (int32_t i = 0; i < ARENA_NODE_ASKED; i++) {
+        if (node->asked[i].id == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void deed_ask(ArenaNode *node, const ArenaDeed *deed, FlTime now)
+{
+    int32_t owner = deed_owner(node, deed);
+    const ArenaSeen *seen = &node->seen[owner];
+    FlEntityId id = arena_deed_at_thing(deed->kind) ? seen->things : seen->entity;
+    uint8_t bytes[ARENA_DEED_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    int32_t slot = asked_free(node);
+    FlCallDef call = {.kind = CALL_DEED, .bytes = bytes, .count = sizeof bytes};
+    uint32_t serial = 0;
+    if (slot < 0 || id.index1 == 0 || !arena_deed_encode(&w, deed) ||
+        fl_call_send(node->session, id, &call, now, &serial) != FL_OK) {
+        node->stats.blocked++;
+        return;
+    }
+    node->asked[slot].id = serial + 1;
+    node->asked[slot].deed = *deed;
+    node->stats.deeds++;
+}
+
+static void deal_with(ArenaNode *node, int32_t other, FlTime now)
+{
+    if (other != node->player) {
+        fl_attention_interact(node->attention, node->player, other, now);
+    }
+}
+
+// What is ours is decided here; what follows from it goes on.
+static ArenaVerdict deed_decide(ArenaNode *node, const ArenaDeed *deed, ArenaDeeds *more)
+{
+    ArenaVerdict verdict = arena_deed_apply(node->def.game, &node->view, deed, more);
+    if (verdict == ARENA_APPLIED && arena_deed_at_thing(deed->kind)) {
+        arena_things_tell(node);
+    }
+    return verdict;
+}
+
+void arena_deeds_go(ArenaNode *node, ArenaDeeds *deeds, FlTime now)
+{
+    for (int32_t i = 0; i < deeds->count; i++) { // it may grow meanwhile
+        ArenaDeed deed = deeds->deed[i];
+        if (deed_owner(node, &deed) != node->player) {
+            deed_ask(node, &deed, now);
+        } else if (deed_decide(node, &deed, deeds) == ARENA_APPLIED) {
+            arena_deed_learn(node->def.game, &node->view, &deed, ARENA_APPLIED, NULL);
+        }
+    }
+    deeds->count = 0;
+}
+
+void arena_calls_decide(ArenaNode *node, FlTime now)
+{
+    FlCall call;
+    while (fl_call_take(node->session, &call) == FL_OK) {
+        ArenaDeed deed;
+        FlReader r;
+        fl_reader_init(&r, call.bytes, call.count);
+        bool sound = call.kind == CALL_DEED && arena_deed_decode(&r, &deed) &&
+                     deed_owner(node, &deed) == node->player;
+        bool applied = sound && deed_decide(node, &deed, &node->deeds) == ARENA_APPLIED;
+        if (applied && deed.kind == ARENA_DEED_DAMAGE) {
+            deal_with(node, deed.actor, now);
+        }
+        (void)!fl_call_answer(node->session, &call, applied, NULL, 0, now);
+    }
+}
+
+static void answer_take(ArenaNode *node, const ArenaDeed *deed, const FlCallDone *done, FlTime now)
+{
+    ArenaNodeStats *stats = &node->stats;
+    stats->applied += done->verdict == FL_CALL_APPLIED ? 1 : 0;
+    stats->refused += done->verdict == FL_CALL_REFUSED ? 1 : 0;
+    stats->unknown += done->verdict == FL_CALL_UNKNOWN ? 1 : 0;
+    if (done->verdict == FL_CALL_UNKNOWN) {
+        return;
+    }
+    bool applied = done->verdict == FL_CALL_APPLIED;
+    arena_deed_learn(node->def.game, &node->view, deed, applied ? ARENA_APPLIED : ARENA_REFUSED,
+                     NULL);
+    if (deed->kind == ARENA_DEED_DAMAGE) {
+        stats->hits++;
+        stats->hit_seconds += fl_span_seconds(done->latency_ns);
+        if (applied) {
+            deal_with(node, deed->target, now);
+        }
+    }
+}
+
+void arena_calls_learn(ArenaNode *node, FlTime now)
+{
+    FlCallDone done;
+    while (fl_call_done(node->session, now, &done) == FL_OK) {
+        for (int32_t i = 0; i < ARENA_NODE_ASKED; i++) {
+            if (node->asked[i].id == done.id + 1) {
+                node->asked[i].id = 0;
+                answer_take(node, &node->asked[i].deed, &done, now);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// Games of the arena over real sessions: what the experiment measures is there, is the same again,
+// keeps to its bytes, and orders the modes as they must be.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "lab/attention.h"
+
+static AttentionFigures played(ArenaMode mode, int32_t players, double kbps, uint64_t seed,
+                               AttentionMatch *match)
+{
+    AttentionPlay play = {.mode = mode,
+                          .players = players,
+                          .kbps = kbps,
+                          .rtt_ms = 20.0,
+                          .seconds = 3.0,
+                          .seed = seed,
+                          .match = match};
+    AttentionFigures figures;
+    LabError error = {{0}};
+    LabStatus status = attention_play(&play, &figures, &error);
+    if (status != LAB_OK) {
+        print_message("%s\n", error.text);
+    }
+    assert_int_equal(status, LAB_OK);
+    return figures;
+}
+
+static void the_same_seed_gives_the_same_figures(void **state)
+{
+    (void)state;
+    AttentionFigures one = played(ARENA_MODE_OURS, 6, 30.0, 5, NULL);
+    AttentionFigures again = played(ARENA_MODE_OURS, 6, 30.0, 5, NULL);
+    AttentionFigures other = played(ARENA_MODE_OURS, 6, 30.0, 6, NULL);
+    assert_true(one.weighted_error == again.weighted_error && one.kbps_used == again.kbps_used);
+    assert_true(one.weighted_error != other.weighted_error);
+}
+
+static void without_a_limit_everybody_is_where_it_is(void **state)
+{
+    (void)state;
+    AttentionFigures f = played(ARENA_MODE_HIBW, 16, 108.0, 1, NULL);
+    assert_true(f.weighted_error < 10.0 && f.error_rest < 10.0);
+    assert_true(f.warps_per_minute < 1.0 && f.stalls_per_minute < 1.0);
+    assert_true(f.hits > 0.0 && f.hit_latency_ms > 19.9 && f.hit_latency_ms < 25.0);
+    assert_true(f.disagreements == 0.0);
+}
+
+static void with_few_bytes_modes_differ_as_they_must(void **state)
+{
+    (void)state;
+    AttentionFigures lobw = played(ARENA_MODE_LOBW, 12, 40.0, 2, NULL);
+    AttentionFigures donny = played(ARENA_MODE_DONNY, 12, 40.0, 2, NULL);
+    AttentionFigures ours = played(ARENA_MODE_OURS, 12, 40.0, 2, NULL);
+    assert_true(lobw.peak_kbps <= 40.0 && donny.peak_kbps <= 40.0 && ours.peak_kbps <= 40.0);
+    assert_true(lobw.focus_size == 0.0 && donny.focus_size > 0.5);
+    assert_true(lobw.warps_per_minute > 4.0 * donny.warps_per_minute);
+    assert_true(donny.near.entered > 0 && donny.near.count > 0);
+    assert_true(ours.warps_per_minute <= donny.warps_per_minute);
+    assert_true(ours.weighted_error < donny.weighted_error);
+    assert_true(ours.weighted_error < lobw.weighted_error);
+}
+
+static void a_recording_moves_the_players(void **state)
+{
+    (void)state;
+    AttentionMatch match;
+    LabError error = {{0}};
+    const char *path = "data/arena/ffa16_20s.csv.gz";
+    assert_int_equal(attention_match_load(path, 0.0, 8.0, &match, &error), LAB_OK);
+    assert_int_equal(match.players, 16);
+    assert_int_equal(match.ticks, 8 * ARENA_TICK_HZ);
+    assert_true(match.top_speed > ARENA_RUN_SPEED && match.top_speed < 3000.0);
+    AttentionFigures f = played(ARENA_MODE_OURS, 16, 108.0, 3, &match);
+    assert_true(f.weighted_error < 30.0 && f.hits == 0.0);
+    attention_match_free(&match);
+    assert_int_equal(attention_match_load("no such file", 0.0, 8.0, &match, &error), LAB_BAD_INPUT);
+    assert_int_equal(attention_match_load(path, 1e6, 8.0, &match, &error), LAB_BAD_INPUT);
+    assert_null(match.rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_seed_gives_the_same_figures),
+        cmocka_unit_test(without_a_limit_everybody_is_where_it_is),
+        cmocka_unit_test(with_few_bytes_modes_differ_as_they_must),
+        cmocka_unit_test(a_recording_moves_the_players),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
