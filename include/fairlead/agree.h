@@ -93,6 +93,7 @@ typedef struct FlLagsDef {
     FlTime again_ns;    ///< A round at least this often. FL_FOREVER: only for a reason.
     FlTime patience_ns; ///< A round that got stuck is begun again after this long.
     FlTime limit_ns; ///< Lags with which somebody would wait longer for its own action are refused.
+                     ///< The same at all peers: what one of them refuses settles nowhere.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_lags_def_default(); leave alone.
 } FlLagsDef;
@@ -242,15 +243,24 @@ FL_API void fl_order_writer(FlOrder *order, int32_t writer);
 /// (too long).
 FL_API FL_NODISCARD FlResult fl_order_put(FlOrder *order, const FlOrdered *action);
 
-/// The next action of a play time up to `play`; its bytes are valid until the next call.
-/// Errors: FL_NOT_FOUND.
+/// The next action of a play time up to `play`; its bytes are valid until the next call. INT64_MIN,
+/// as fl_lags_play_time says it: nothing yet. Errors: FL_NOT_FOUND.
 FL_API FL_NODISCARD FlResult fl_order_take(FlOrder *order, FlTime play, FlOrdered *action);
+
+/// Drops the earliest that waits of a writer. It looks through all. False: none does.
+FL_API bool fl_order_drop(FlOrder *order, int32_t writer);
+
+/// Drops all with a play time after `last`; answers how many.
+FL_API int32_t fl_order_trim(FlOrder *order, FlTime last);
 
 /// Play time of the next; FL_FOREVER: none waits.
 FL_API FlTime fl_order_next(const FlOrder *order);
 
 /// Room for so many more.
 FL_API int32_t fl_order_room(const FlOrder *order);
+
+/// So many of a writer's wait.
+FL_API int32_t fl_order_waiting(const FlOrder *order, int32_t writer);
 
 typedef struct FlOrderStats {
     int32_t count;      ///< Waiting now.
@@ -470,7 +480,8 @@ typedef struct FlHashesMessage {
     uint16_t hash[FL_HASHES_AT_MOST];
 } FlHashesMessage;
 
-/// Inputs of somebody who has left: what I have of them (to the host), or what counts (from it).
+/// Inputs of somebody who has left: what I have of them (to the host), or what counts (from it). To
+/// a newcomer: anybody's, since the state that it got.
 typedef struct FlStretchMessage {
     int32_t player;
     uint8_t of;           ///< Low bits of the player's incarnation.
@@ -760,7 +771,8 @@ FL_API FlCallHeard fl_calls_hear(FlCalls *calls, const FlCallMessage *message, F
 /// FL_NOT_FOUND.
 FL_API FL_NODISCARD FlResult fl_calls_take(FlCalls *calls, FlCallMessage *message);
 
-/// Decides a call, once. Errors: FL_NOT_FOUND (it is not here, or decided).
+/// Decides the call of that name that is open, once. Errors: FL_NOT_FOUND (none is here, or it is
+/// decided).
 FL_API FL_NODISCARD FlResult fl_calls_decide(FlCalls *calls, FlCallKey key, bool applied);
 
 /// Forgets a call that was taken and not decided: its thing is not ours any more.
@@ -778,8 +790,9 @@ FL_API bool fl_calls_leave(const FlCalls *calls, uint16_t number, FlTime now,
 /// here. False: none.
 FL_API bool fl_calls_unheard(FlCalls *calls, uint16_t number, FlCallMessage *message);
 
-/// The thing is ours now, with this. False: no room for all of it, so that the thing's floor must
-/// rise above calls of before.
+/// The thing is ours now, with this. Calls to other things, and what was decided here, stay as they
+/// are. False: no room for all of it, or it speaks of calls that no caller makes (they end too
+/// late), so that the thing's floor must rise above calls of before.
 FL_API FL_NODISCARD bool fl_calls_inherit(FlCalls *calls, const FlEstateMessage *estate,
                                           FlTime now);
 

@@ -84,8 +84,9 @@ typedef struct FlSessionDef {
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
                              ///< two, at most 256.
     FlCallsDef calls;        ///< How many calls may be open at once, and for how long.
-    int32_t action_capacity; ///< Actions that wait to be played at once; 0: no actions. At most 63
-                             ///< peers besides the host then.
+    int32_t action_capacity; ///< Actions that wait to be played at once, shared out evenly among
+                             ///< all who are there; 0: no actions. At most 63 peers besides the
+                             ///< host then.
     FlLagsDef lags;          ///< When actions are played; the same at all. `self` is filled in.
     FlTime gather_ns;        ///< An update waits this long for others to share its packet.
     double upload_bytes_s;  ///< What may go out in all, over all lines and with all headers, in any
@@ -490,12 +491,13 @@ typedef struct FlAction {
 
 /// We do something: up to FL_ACTION_BYTES, to all, ourselves included.
 /// Errors: FL_BAD_VALUE (too long, or no actions in this session); FL_STALE_ID (it has ended);
-/// FL_WOULD_BLOCK (lags are not known yet, a second or two after joining; or a queue is full:
-/// nobody got it, try again next tick).
+/// FL_WOULD_BLOCK (lags are not known yet, a second or two after joining; or a queue is full, or
+/// half of our share of `action_capacity` waits to be played: nobody got it, try again next tick).
 FL_API FL_NODISCARD FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes,
                                             int32_t count, FlTime now);
 
-/// The next action to be played at `now`. Take all every tick. Errors: FL_NOT_FOUND.
+/// The next action to be played at `now`. Take all every tick: what somebody sends beyond its share
+/// of `action_capacity` is lost here, and counted. Errors: FL_NOT_FOUND.
 FL_API FL_NODISCARD FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action);
 
 /// When the next one is due, on the caller's clock; FL_FOREVER: none is here.
@@ -532,7 +534,8 @@ FL_API int64_t fl_input_newest(const FlSession *session, FlPeerId peer);
 /// Attaches the game's timeline; NULL: none any more. It stays the game's, and must outlive this.
 /// `begun`: all present here have begun it with the same state and players; otherwise the host
 /// gives us a state when it lets us play (fl_session_player). Errors: FL_BAD_VALUE (its inputs are
-/// of another length, or it has fewer players than the session members).
+/// of another length, or it has fewer players than the session members); FL_NO_MEMORY (for a copy
+/// of its state).
 FL_API FL_NODISCARD FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline,
                                                  bool begun);
 
@@ -540,8 +543,9 @@ FL_API FL_NODISCARD FlResult fl_session_timeline(FlSession *session, FlTimeline 
 /// frame. Errors: FL_NOT_FOUND (no timeline); FL_WOULD_BLOCK (no state yet).
 FL_API FL_NODISCARD FlResult fl_session_advance(FlSession *session, int64_t present);
 
-/// Host: a peer plays from a tick on. Choose one so far ahead that the word of it reaches everybody
-/// before: two seconds. Whoever plays hands in inputs from its first tick on (fl_timeline_plays).
+/// Host: a peer gets the settled state, and plays from a tick on. Choose one so far ahead that the
+/// word of it reaches everybody before: two seconds. If a large state takes its time, it is as much
+/// later. Whoever plays hands in inputs from its first tick on (fl_timeline_first).
 /// Errors: FL_STALE_ID; FL_BAD_VALUE (not the host, or no timeline); FL_WOULD_BLOCK (try again next
 /// tick); as fl_timeline_enter.
 FL_API FL_NODISCARD FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick);
@@ -600,9 +604,10 @@ FL_API FL_NODISCARD FlResult fl_call_done(FlSession *session, FlTime now, FlCall
 /// Counters and latencies.
 FL_API FlCallStats fl_call_stats(const FlSession *session);
 
-/// From now on calls of kind FL_CALL_DAMAGE that cannot be true are refused here, where we show the
-/// target to the shooter: as its owner, or as the host that passes it on. NULL: they are not looked
-/// at. What `rules` points to must live on; the rules themselves are copied.
+/// From now on calls of kind FL_CALL_DAMAGE that cannot be true are refused, where we show the
+/// target to the shooter: as its owner, or as the host that passes it on (without arguments, so
+/// that its owner refuses it). NULL: only those without sound arguments are. What `rules` points to
+/// must live on; the rules themselves are copied.
 FL_API void fl_call_hit_rules(FlSession *session, const FlHitRules *rules);
 
 /// Whether a peer can have hit an entity that we show it. Errors: FL_STALE_ID; FL_NOT_FOUND (we do

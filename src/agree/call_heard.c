@@ -3,18 +3,45 @@
 // Invariant: a call that was decided here is remembered until FL_CALLS_KEPT after its end, and
 // after its end none is taken for new. So none is decided twice, whatever comes again and however
 // late. When there is no room left new calls are not taken: they come again.
+//
+// A call here is a name and a thing: who gives a thing away may say anything about calls to it, but
+// nothing about calls to other things, whose names it can guess. Open is a name only once.
 #include "private.h"
 
 #include <string.h>
 
-static int32_t find(const FlCalls *calls, FlCallKey key)
+static bool is_open(const HeardKey *heard)
+{
+    return heard->state == HEARD_WAITING || heard->state == HEARD_TAKEN;
+}
+
+static int32_t find_open(const FlCalls *calls, FlCallKey key)
 {
     for (int32_t i = 0; i < calls->def.heard_capacity; i++) {
-        if (calls->heard[i].state != HEARD_FREE && fl__call_same(calls->heard[i].key, key)) {
+        if (is_open(&calls->heard[i]) && fl__call_same(calls->heard[i].key, key)) {
             return i;
         }
     }
     return -1;
+}
+
+// The call itself, or one of that name that is open.
+static int32_t find(const FlCalls *calls, FlCallKey key, uint16_t number)
+{
+    for (int32_t i = 0; i < calls->def.heard_capacity; i++) {
+        const HeardKey *heard = &calls->heard[i];
+        bool decided = heard->state != HEARD_FREE && heard->number == number;
+        if ((decided || is_open(heard)) && fl__call_same(heard->key, key)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// No caller makes a call that ends so late.
+static bool is_too_long(FlTime until, FlTime now)
+{
+    return until > fl_time_add(now, FL_CALL_LIFE_MOST + FL_CALLS_KEPT);
 }
 
 static bool is_over(const HeardKey *heard, FlTime now)
@@ -48,11 +75,11 @@ static FlCallHeard again(FlCalls *calls, int32_t at)
 
 FlCallHeard fl_calls_hear(FlCalls *calls, const FlCallMessage *message, FlTime now)
 {
-    int32_t at = find(calls, message->key);
+    int32_t at = find(calls, message->key, message->number);
     if (at >= 0) {
         return again(calls, at);
     }
-    if (message->until > fl_time_add(now, FL_CALL_LIFE_MOST + FL_CALLS_KEPT)) {
+    if (is_too_long(message->until, now)) {
         return FL_HEARD_BAD;
     }
     if (message->until <= now) {
@@ -101,10 +128,8 @@ FlResult fl_calls_take(FlCalls *calls, FlCallMessage *message)
 
 FlResult fl_calls_decide(FlCalls *calls, FlCallKey key, bool applied)
 {
-    int32_t at = find(calls, key);
-    bool open = at >= 0 &&
-                (calls->heard[at].state == HEARD_TAKEN || calls->heard[at].state == HEARD_WAITING);
-    if (!open) {
+    int32_t at = find_open(calls, key);
+    if (at < 0) {
         return FL_NOT_FOUND;
     }
     calls->heard[at].state = applied ? HEARD_APPLIED : HEARD_REFUSED;
@@ -114,7 +139,7 @@ FlResult fl_calls_decide(FlCalls *calls, FlCallKey key, bool applied)
 
 void fl_calls_forget(FlCalls *calls, FlCallKey key)
 {
-    int32_t at = find(calls, key);
+    int32_t at = find_open(calls, key);
     if (at >= 0 && calls->heard[at].state == HEARD_TAKEN) {
         calls->heard[at].state = HEARD_FREE;
     }
@@ -162,18 +187,26 @@ bool fl_calls_unheard(FlCalls *calls, uint16_t number, FlCallMessage *message)
 }
 
 // What was decided here must stay, too: without room for all, the floor sees to it that nothing
-// is decided again.
+// is decided again. So it does for calls that no caller makes, which would stay for ever.
 bool fl_calls_inherit(FlCalls *calls, const FlEstateMessage *estate, FlTime now)
 {
     for (int32_t i = 0; i < estate->decided_count; i++) {
         const FlCallDecided *decided = &estate->decided[i];
-        int32_t at = find(calls, decided->key);
+        HeardKey heard = {decided->key, (uint8_t)(decided->applied ? HEARD_APPLIED : HEARD_REFUSED),
+                          estate->number, decided->until};
+        if (is_too_long(heard.until, now)) {
+            return false;
+        }
+        int32_t at = find(calls, heard.key, heard.number);
+        bool ours = at >= 0 && (calls->heard[at].state != HEARD_WAITING ||
+                                calls->heard[at].number != heard.number);
+        if (ours || is_over(&heard, now)) {
+            continue;
+        }
         at = at >= 0 ? at : place(calls, now);
         if (at < 0) {
             return false;
         }
-        HeardKey heard = {decided->key, (uint8_t)(decided->applied ? HEARD_APPLIED : HEARD_REFUSED),
-                          estate->number, decided->until};
         calls->heard[at] = heard;
     }
     return true;

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define LAGS_COOKIE 0x4c414753u
-#define MEASURE_LIMIT (INT64_C(1) << 60)
+#define MARGIN_LIMIT FL_SEC(10)
+#define MEASURE_LIMIT ((INT64_C(1) << 60) - MARGIN_LIMIT) // with a margin it can still be told
 #define MILLION 1000000
 
 // ---------------------------------------------------------------- making one
@@ -39,7 +40,7 @@ static bool def_is_good(const FlLagsDef *def)
     bool numbers = def->self >= 0 && def->self < FL_LAGS_PEERS && def->choice < FL_LAGS_CHOICES &&
                    def->slew_ppm >= 1000 && def->slew_ppm <= 500000;
     bool times = def->probe_ns > 0 && def->provision_ns >= 0 && def->window_ns >= FL_MS(1) &&
-                 def->margin_ns >= 0 && def->margin_ns <= FL_SEC(10) && def->again_ns > 0 &&
+                 def->margin_ns >= 0 && def->margin_ns <= MARGIN_LIMIT && def->again_ns > 0 &&
                  def->patience_ns > 0 && def->limit_ns > 0;
     return numbers && times;
 }
@@ -211,23 +212,34 @@ void fl_lags_arrived(FlLags *lags, int32_t from, FlTime stamp, FlTime play, FlTi
 
 // ---------------------------------------------------------------- messages
 
-// Rounds go up by one each. Somebody who speaks of one far ahead would end all counting.
-#define ROUNDS_AHEAD 1024
+// Rounds go up by one each, on a circle. Near numbers: the newer one counts. Numbers far apart (a
+// newcomer's first, or a lie) tell nothing about which is newer: that of the peer with the lower
+// number counts. So whatever was said to whom, the others come together at the number of the lowest
+// of them.
+#define ROUNDS_NEAR 1024
 
-static bool hear_round(FlLags *lags, uint32_t round)
+/// `kept`: 0 is none.
+static bool is_old(uint32_t round, uint32_t kept)
 {
-    bool known = lags->round_heard != 0;
-    if (round > lags->round_heard && known && round - lags->round_heard > ROUNDS_AHEAD) {
-        lags->count[FL_LAGS_MALFORMED]++;
-        return false;
+    return kept != 0 && kept - round <= ROUNDS_NEAR;
+}
+
+/// False: its round is none of ours.
+static bool hear_round(FlLags *lags, int32_t from, uint32_t round)
+{
+    if (is_old(round, lags->round_heard)) {
+        return true;
     }
-    lags->round_heard = round > lags->round_heard ? round : lags->round_heard;
-    return true;
+    bool near = lags->round_heard == 0 || round - lags->round_heard <= ROUNDS_NEAR;
+    bool counts = near || from < lags->def.self;
+    lags->round_heard = counts ? round : lags->round_heard;
+    return counts;
 }
 
 static void take_vector(FlLags *lags, int32_t from, const Fl__LagsVector *vector)
 {
-    if (vector->round > lags->vectors[from].round && hear_round(lags, vector->round)) {
+    if (!is_old(vector->round, lags->vectors[from].round) &&
+        hear_round(lags, from, vector->round)) {
         lags->vectors[from] = *vector;
     }
     lags->asked = lags->asked || (vector->asks && vector->round == lags->round_heard);
@@ -236,7 +248,7 @@ static void take_vector(FlLags *lags, int32_t from, const Fl__LagsVector *vector
 static void take_ready(FlLags *lags, int32_t from, const Fl__LagsSaid *said)
 {
     Fl__LagsPeer *peer = &lags->peers[from];
-    if (said->round > peer->ready_round && hear_round(lags, said->round)) {
+    if (!is_old(said->round, peer->ready_round) && hear_round(lags, from, said->round)) {
         peer->ready_round = said->round;
         peer->ready_stamp = said->stamp;
     }
@@ -284,7 +296,8 @@ FlResult fl_lags_next(FlLags *lags, FlTime now, FlLagsMessage *message)
     *message = none;
     fl__lags_update(lags, now);
     bool asks = lags->repeats && lags->round_settled != lags->vectors[lags->def.self].round;
-    Fl__LagsSaid said = {.stamp = now, .round = lags->round_solved, .asks = asks};
+    const Fl__LagsPeer *self = &lags->peers[lags->def.self];
+    Fl__LagsSaid said = {.stamp = now, .round = self->ready_round, .asks = asks};
     bool alone = is_alone(lags);
     lags->vector_due = lags->vector_due && !alone;
     lags->ready_due = lags->ready_due && !alone;
@@ -296,7 +309,7 @@ FlResult fl_lags_next(FlLags *lags, FlTime now, FlLagsMessage *message)
     } else if (lags->ready_due) {
         lags->ready_due = false;
         said.kind = FL__LAGS_READY;
-        said.stamp = lags->peers[lags->def.self].ready_stamp;
+        said.stamp = self->ready_stamp;
     } else if (lags->probe_next <= now && !alone) {
         FlTime next = fl_time_add(lags->probe_next, lags->def.probe_ns);
         lags->probe_next = next > now ? next : fl_time_add(now, lags->def.probe_ns);

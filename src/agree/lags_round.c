@@ -3,7 +3,8 @@
 //   begin    somebody snapshots its vector under the next number and tells it; the others answer
 //            with theirs. All may begin at once: it is the same round.
 //   solve    whoever has the vectors of all members, all with the same members, computes the lags.
-//   READY    it has taken what rises. While it waits for the others nothing of its own falls.
+//   READY    it has taken what rises. While it waits for the others nothing of its own falls. Who
+//            refuses a round never says it, so the round settles nowhere.
 //   settle   all are READY: what falls may fall. Stamps (B) at once; playing (A) once everything
 //            that was stamped before the others were READY has arrived, which their READY says.
 //
@@ -16,11 +17,12 @@
 // with its vector, so all find the same shift; and having told it, nobody lowers it by an older
 // round.
 //
-// Invariant: with a vector of ours under way (vectors[self].round > round_solved) neither ramp's
+// Invariant: with a vector of ours under way (vectors[self].round is not round_solved) neither ramp's
 // target falls.
 #include "private.h"
 
-#define TELLINGS 8 // of one's part, before a round counts as stuck
+#define TELLINGS 8                   // of one's part, before a round counts as stuck
+#define LAG_LIMIT (INT64_C(1) << 60) // no clocks are further apart; and it can be told
 
 static bool is_other(const FlLags *lags, int32_t peer)
 {
@@ -59,7 +61,7 @@ static bool is_under_way(const FlLags *lags)
 static FlTime wanted_at(const FlLags *lags)
 {
     FlTime stuck = fl_time_add(lags->begun_at, lags->def.patience_ns);
-    bool answer = lags->round_heard > round_told(lags);
+    bool answer = lags->round_heard != round_told(lags);
     bool told = lags->vectors[lags->def.self].members == lags->members;
     if (answer || (!told && lags->solved_members != lags->members)) {
         return INT64_MIN;
@@ -85,10 +87,10 @@ FlTime fl__lags_begin_due(const FlLags *lags)
 static void tell_vector(FlLags *lags, FlTime now)
 {
     Fl__LagsVector *vector = &lags->vectors[lags->def.self];
-    bool answers = lags->round_heard > vector->round;
+    bool answers = lags->round_heard != vector->round;
     lags->count[FL_LAGS_STUCK] += !answers && is_under_way(lags) ? 1 : 0;
     lags->count[FL_LAGS_BEGUN] += answers ? 0 : 1;
-    lags->round_heard += answers ? 0 : 1;
+    lags->round_heard += answers ? 0 : lags->round_heard == UINT32_MAX ? 2 : 1; // 0 is none
     vector->round = lags->round_heard;
     vector->members = lags->members;
     // Who stamps will play before this round is over, and then somebody depends on it.
@@ -111,10 +113,11 @@ static void tell_vector(FlLags *lags, FlTime now)
 static void tell_again(FlLags *lags, FlTime now)
 {
     bool over = lags->round_settled == round_told(lags);
+    bool ready = lags->peers[lags->def.self].ready_round == round_told(lags);
     lags->again_at = fl_time_add(now, lags->def.patience_ns / TELLINGS);
     if (!over || lags->asked) {
         lags->vector_due = true;
-        lags->ready_due = lags->ready_due || lags->round_solved == round_told(lags);
+        lags->ready_due = lags->ready_due || ready;
         lags->repeats = true;
         lags->asked = false;
     } else {
@@ -219,6 +222,8 @@ static void take_lags(FlLags *lags, const Round *round, FlTime now)
     lags->count[FL_LAGS_SOLVED]++;
 }
 
+/// Somebody who tells an A beyond all clocks would shift all others' to there, for ever.
+///
 /// Also on the way there nobody waits longer than the limit: B rises before A falls. Ours may still
 /// be falling from further up; somebody who tells wrong things could push B up again and again.
 static bool is_acceptable(const FlLags *lags, const Round *round, FlTime now)
@@ -229,7 +234,9 @@ static bool is_acceptable(const FlLags *lags, const Round *round, FlTime now)
         if (vector->plays == FL__LAGS_TOGETHER && round->peer[i] == lags->def.self) {
             a = fl__lags_ramp_at(&lags->a, now, lags->def.slew_ppm);
         }
-        if (fl_time_add(a, round->b[i]) > lags->def.limit_ns) {
+        bool sound = round->a[i] >= -LAG_LIMIT && round->a[i] <= LAG_LIMIT &&
+                     round->b[i] >= -LAG_LIMIT && round->b[i] <= LAG_LIMIT;
+        if (!sound || fl_time_add(a, round->b[i]) > lags->def.limit_ns) {
             return false;
         }
     }
@@ -297,7 +304,8 @@ void fl__lags_update(FlLags *lags, FlTime now)
     }
     try_solve(lags, now);
     try_settle(lags, now);
-    if (lags->again_at <= now || (lags->asked && lags->again_at == FL_FOREVER)) {
+    bool asked = lags->asked && round_told(lags) != 0; // else there is nothing to tell again
+    if (lags->again_at <= now || (asked && lags->again_at == FL_FOREVER)) {
         tell_again(lags, now);
     }
     if (lags->fall_at <= now) {

@@ -15,6 +15,7 @@
 typedef struct Writer {
     bool heard;
     uint32_t newest;
+    int32_t waiting;
     uint64_t bits[RECENT / 64]; // by sequence, on a circle
 } Writer;
 
@@ -119,9 +120,8 @@ static void rise(FlOrder *order, int32_t i)
     }
 }
 
-static void sink(FlOrder *order)
+static void sink(FlOrder *order, int32_t i)
 {
-    int32_t i = 0;
     for (;;) {
         int32_t first = i;
         for (int32_t child = 2 * i + 1; child <= 2 * i + 2; child++) {
@@ -134,6 +134,17 @@ static void sink(FlOrder *order)
         }
         heap_swap(order, i, first);
         i = first;
+    }
+}
+
+/// Its slot is free, and lasts until the next is put in.
+static void take_out(FlOrder *order, int32_t place)
+{
+    order->writers[order->slots[order->heap[place]].writer].waiting--;
+    heap_swap(order, place, --order->stats.count);
+    if (place < order->stats.count) { // another came there, from another branch
+        rise(order, place);
+        sink(order, place);
     }
 }
 
@@ -191,6 +202,7 @@ FlResult fl_order_put(FlOrder *order, const FlOrdered *action)
         memcpy(&order->bytes[(size_t)slot * (size_t)order->def.action_bytes], action->bytes,
                (size_t)action->count);
     }
+    order->writers[action->writer].waiting++;
     rise(order, place);
     if (order->stats.count > order->stats.peak_count) {
         order->stats.peak_count = order->stats.count;
@@ -204,12 +216,11 @@ FlResult fl_order_take(FlOrder *order, FlTime play, FlOrdered *action)
 {
     FlOrdered none = {0};
     *action = none;
-    if (fl_order_next(order) > play || order->stats.count == 0) {
+    if (play == INT64_MIN || fl_order_next(order) > play || order->stats.count == 0) {
         return FL_NOT_FOUND;
     }
     int32_t slot = order->heap[0];
-    heap_swap(order, 0, --order->stats.count); // it is free, and lasts until the next is put in
-    sink(order);
+    take_out(order, 0);
     *action = order->slots[slot];
     action->bytes = &order->bytes[(size_t)slot * (size_t)order->def.action_bytes];
     action->late = order->given && is_before(action, &order->last);
@@ -222,6 +233,38 @@ FlResult fl_order_take(FlOrder *order, FlTime play, FlOrdered *action)
     return FL_OK;
 }
 
+bool fl_order_drop(FlOrder *order, int32_t writer)
+{
+    int32_t earliest = -1;
+    for (int32_t i = 0; i < order->stats.count && fl_order_waiting(order, writer) > 0; i++) {
+        if (order->slots[order->heap[i]].writer == writer &&
+            (earliest < 0 || heap_before(order, i, earliest))) {
+            earliest = i;
+        }
+    }
+    if (earliest >= 0) {
+        take_out(order, earliest);
+    }
+    return earliest >= 0;
+}
+
+int32_t fl_order_trim(FlOrder *order, FlTime last)
+{
+    int32_t count = order->stats.count;
+    order->stats.count = 0;
+    for (int32_t i = 0; i < count; i++) { // a heap of what stays, from the first place on
+        const FlOrdered *action = &order->slots[order->heap[i]];
+        if (action->play > last) {
+            order->writers[action->writer].waiting--;
+            continue;
+        }
+        int32_t place = order->stats.count++;
+        heap_swap(order, place, i);
+        rise(order, place);
+    }
+    return count - order->stats.count;
+}
+
 FlTime fl_order_next(const FlOrder *order)
 {
     return order->stats.count > 0 ? order->slots[order->heap[0]].play : FL_FOREVER;
@@ -230,6 +273,12 @@ FlTime fl_order_next(const FlOrder *order)
 int32_t fl_order_room(const FlOrder *order)
 {
     return order->def.capacity - order->stats.count;
+}
+
+int32_t fl_order_waiting(const FlOrder *order, int32_t writer)
+{
+    FL_ASSERT(writer >= 0 && writer < FL_LAGS_PEERS);
+    return order->writers[writer].waiting;
 }
 
 FlOrderStats fl_order_stats(const FlOrder *order)

@@ -9,6 +9,10 @@
 // A message goes to all or waits: an action has one play time, so it cannot be half sent and then
 // tried again. So there is an outbox; what a full line holds up stays in it, with a bit for each
 // member that has not got it, and later ones wait behind it.
+//
+// Nobody's actions make us deaf: what cannot be taken is dropped and counted, and the messages
+// behind it go on. Every sender has its share of the order, and what it says to be played later
+// than lags allow is not kept at all.
 #include "private.h"
 
 #include <string.h>
@@ -36,7 +40,8 @@ struct Actions {
     uint64_t members; // as the lags know them,
     uint32_t incarnation[FL_LAGS_PEERS];
     uint32_t sequence;
-    double pace; // letters a second, about
+    uint32_t trimmed; // the order, by the lags of this round
+    double pace;      // letters a second, about
     FlTime paced_at;
     uint32_t first, next; // letters, on a ring
     Letter box[BOX];
@@ -89,11 +94,6 @@ void fl__actions_destroy(FlSession *session)
     }
 }
 
-bool fl__actions_room(const FlSession *session)
-{
-    return session->actions == NULL || fl_order_room(session->actions->order) > 0;
-}
-
 // ---------------------------------------------------------------- who is there
 
 /// Tells the lags who came and went since the last time.
@@ -121,6 +121,70 @@ static void follow_members(FlSession *session, FlTime now)
         actions->members = member->present ? actions->members | bit : actions->members & ~bit;
         actions->incarnation[i] = member->incarnation;
     }
+}
+
+static int32_t senders(const Actions *actions)
+{
+    int32_t count = 1;
+    for (uint64_t left = actions->members; left != 0; left &= left - 1) {
+        count++;
+    }
+    return count;
+}
+
+// ---------------------------------------------------------------- whose room
+
+/// How many of one sender's may wait here.
+static int32_t share_of(const FlSession *session)
+{
+    int32_t share = session->def.action_capacity / senders(session->actions);
+    return share > 1 ? share : 1;
+}
+
+/// We keep to half of our share: others may play later than we do, and have more of ours waiting.
+static bool may_send(const FlSession *session)
+{
+    const Actions *actions = session->actions;
+    int32_t half = share_of(session) / 2;
+    int32_t most = actions->members == 0 ? session->def.action_capacity : half > 1 ? half : 1;
+    return fl_order_room(actions->order) > 0 &&
+           fl_order_waiting(actions->order, session->self) < most;
+}
+
+/// No play time is later than this. Nobody waits longer than the limit for its own action, and the
+/// way from one to another is no shorter than nothing: A_p + B_i is at most twice the limit.
+static FlTime last_play(const FlSession *session, FlTime now)
+{
+    FlTime limit = session->def.lags.limit_ns;
+    FlTime play = fl_lags_play_time(session->actions->lags, now);
+    return play != INT64_MIN ? fl_time_add(fl_time_add(play, limit), limit) : INT64_MAX;
+}
+
+/// What came before we knew how far ahead it can be.
+static void trim(FlSession *session, FlTime now)
+{
+    Actions *actions = session->actions;
+    FlLagsStatus status = fl_lags_status(actions->lags, now);
+    if (status.plays && status.round != actions->trimmed) {
+        actions->trimmed = status.round;
+        int32_t lost = fl_order_trim(actions->order, last_play(session, now));
+        session->count[FL_SESSION_ACTIONS_LOST] += (uint64_t)lost;
+    }
+}
+
+/// Into the order, if there is room for it. While we do not play yet, the newest are those that
+/// will be played.
+static void keep(FlSession *session, const FlOrdered *action, FlTime now)
+{
+    FlOrder *order = session->actions->order;
+    FlTime last = last_play(session, now);
+    bool crowded = fl_order_waiting(order, action->writer) >= share_of(session);
+    if (crowded && last == INT64_MAX) {
+        crowded = false;
+        session->count[FL_SESSION_ACTIONS_LOST] += fl_order_drop(order, action->writer) ? 1 : 0;
+    }
+    bool kept = !crowded && action->play <= last && fl_order_put(order, action) == FL_OK;
+    session->count[FL_SESSION_ACTIONS_LOST] += kept ? 0 : 1;
 }
 
 // ---------------------------------------------------------------- the outbox
@@ -222,14 +286,11 @@ static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
     actions->pace *= gone > 1.0 ? 0.0 : gone > 0.0 ? 1.0 - gone : 1.0;
     actions->pace += 1.0;
     actions->paced_at = now;
-    double senders = 1.0;
-    for (uint64_t left = actions->members; left != 0; left &= left - 1) {
-        senders += 1.0;
-    }
     if (bytes > FL_EVENT_SHORT_BYTES) {
         return FL_DELIVERY_ORDERED; // a vector of many
     }
-    return actions->pace * senders <= QUICKEST_MOST ? FL_DELIVERY_QUICKEST : FL_DELIVERY_UNORDERED;
+    return actions->pace * senders(actions) <= QUICKEST_MOST ? FL_DELIVERY_QUICKEST
+                                                             : FL_DELIVERY_UNORDERED;
 }
 
 static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t count, FlTime now)
@@ -252,6 +313,7 @@ void fl__actions_update(FlSession *session, FlTime now)
         return;
     }
     follow_members(session, now);
+    trim(session, now);
     flush(session);
     FlLagsMessage message;
     while (actions->started && has_room(actions) &&
@@ -295,8 +357,8 @@ bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_
     }
     action.writer = head->from;
     fl_lags_arrived(actions->lags, action.writer, action.stamp, action.play, now);
-    // There is room: messages are left in their links when there is none.
-    return fl_order_put(actions->order, &action) == FL_OK;
+    keep(session, &action, now);
+    return true;
 }
 
 // ---------------------------------------------------------------- the game's side
@@ -317,7 +379,7 @@ FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, in
     follow_members(session, now);
     FlOrdered action = {.stamp = now, .type = type, .bytes = (const uint8_t *)bytes};
     action.count = count;
-    if (!actions->started || !has_room(actions) || fl_order_room(actions->order) == 0 ||
+    if (!actions->started || !has_room(actions) || !may_send(session) ||
         fl_lags_stamp(actions->lags, now, &action.play) != FL_OK) {
         return FL_WOULD_BLOCK;
     }
@@ -341,13 +403,11 @@ FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
     if (actions == NULL) {
         return FL_NOT_FOUND;
     }
-    bool full = fl_order_room(actions->order) == 0;
     FlOrdered out;
     FlTime play = fl_lags_play_time(actions->lags, now);
     if (fl_order_take(actions->order, play, &out) != FL_OK) {
         return FL_NOT_FOUND;
     }
-    session->stuck = session->stuck || full; // links that waited for the room can go on
     session->count[FL_SESSION_ACTIONS_TAKEN]++;
     session->count[FL_SESSION_ACTIONS_LATE] += out.late ? 1 : 0;
     action->from = fl__peer_id(session, out.writer);

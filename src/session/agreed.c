@@ -16,22 +16,38 @@ bool fl__replaying(FlSession *session)
     return playing;
 }
 
+void fl__agreed_destroy(FlSession *session)
+{
+    Joiner *joiner = &session->agreed.joiner;
+    fl_free(&session->def.alloc, joiner->state, (size_t)joiner->state_bytes);
+    joiner->state = NULL;
+}
+
 FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline, bool begun)
 {
     Agreed fresh = {.timeline = timeline,
                     .begun = begun,
                     .has_state = begun,
                     .host = session->host,
-                    .joiner = FL__NONE};
+                    .joiner = {.member = FL__NONE}};
     if (timeline != NULL) {
         const FlTimelineDef *def = fl_timeline_def(timeline);
         if (def->input_bytes != session->def.input_bytes ||
             def->player_capacity < session->seat_count) {
             return FL_BAD_VALUE;
         }
+        fresh.joiner.state_bytes = def->state_bytes;
+        fresh.joiner.state = (uint8_t *)fl_alloc(&session->def.alloc, (size_t)def->state_bytes, 1);
+        if (fresh.joiner.state == NULL) {
+            return FL_NO_MEMORY;
+        }
         (void)fl_timeline_settled(timeline, &fresh.hashes_next);
         fresh.present = fresh.hashes_next;
     }
+    for (int32_t m = 0; m < FL_TIMELINE_PLAYERS; m++) {
+        fresh.told[m] = INT64_MIN;
+    }
+    fl__agreed_destroy(session);
     session->agreed = fresh;
     return FL_OK;
 }
@@ -125,7 +141,7 @@ void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t
         sound = !session->agreed.begun || hear_hashes(session, head->from, &r);
         break;
     case FL__OWN_STRETCH:
-        sound = !session->agreed.begun || fl__agreed_stretch(session, head->from, &r);
+        sound = !session->agreed.has_state || fl__agreed_stretch(session, head->from, &r);
         break;
     case FL__OWN_ENTER:
         sound = !session->agreed.has_state || fl__agreed_enter(session, head->from, &r);

@@ -8,10 +8,16 @@
 // The host itself may be the one who left, or leave in the middle: then everybody tells its
 // successor, those who have heard the final word that word, and the successor says it again.
 //
-// Somebody comes. The host names a tick in the future to everybody (ENTER), gives the newcomer its
-// settled state (SNAPSHOT) and the ticks of all who play then. The host's own inputs are needed to
-// settle that tick, so with a word that travels faster than seconds nobody has settled it before.
+// Somebody comes. The host gives the newcomer a copy of its settled state (SNAPSHOT), and who plays
+// from there on (ENTER), with the inputs since and, of those who have left since, that these are
+// all (STRETCH). That takes as many frames as it needs, and nobody waits for it. Then it names a
+// tick in the future to everybody (ENTER). The host's own inputs are needed to settle that tick, so
+// with a word that travels faster than seconds nobody has settled it before.
+//
+// Whatever is longer than a link's queue goes on where that was full.
 #include "private.h"
+
+#include <string.h>
 
 enum {
     PART_BYTES = 960,      // of inputs or state, in an event
@@ -31,19 +37,21 @@ static bool send_own(FlSession *session, int32_t to, uint16_t type, const FlWrit
 
 // ---------------------------------------------------------------- what there is of somebody
 
-// The inputs of one who is gone, as much as somebody may lack. False: a queue is full.
-static bool tell_stretch(FlSession *session, int32_t to, int32_t member, bool final)
+// Inputs from tick *next on; INT64_MIN: as many as somebody may lack of one who is gone. False: a
+// queue is full, and *next is where to go on.
+static bool tell_stretch(FlSession *session, int32_t to, int32_t member, bool final, int64_t *next)
 {
     const Agreed *agreed = &session->agreed;
     int32_t input_bytes = session->def.input_bytes;
     int32_t most = PART_BYTES / input_bytes;
     int64_t newest = fl_timeline_known(agreed->timeline, member);
+    int64_t least = *next == INT64_MIN ? newest + 1 - session->def.input_ticks : *next;
     int64_t first = newest + 1;
-    while (first > newest + 1 - session->def.input_ticks &&
-           fl_timeline_input_at(agreed->timeline, member, first - 1) != NULL) {
+    while (first > least && fl_timeline_input_at(agreed->timeline, member, first - 1) != NULL) {
         first--;
     }
     do {
+        *next = first;
         uint8_t inputs[PART_BYTES];
         uint8_t bytes[FL_EVENT_BYTES];
         FlStretchMessage m = {.player = member,
@@ -67,25 +75,40 @@ static bool tell_stretch(FlSession *session, int32_t to, int32_t member, bool fi
             return false;
         }
     } while (first <= newest);
+    *next = INT64_MIN;
     return true;
 }
 
 static void resolve(FlSession *session, int32_t member, int64_t newest)
 {
     Agreed *agreed = &session->agreed;
-    agreed->gone &= ~bit_of(member);
-    agreed->resolved |= bit_of(member);
-    if (fl_timeline_leave(agreed->timeline, member, newest + 1) != FL_OK) {
+    int64_t tick = newest + 1;
+    FlResult result = fl_timeline_leave(agreed->timeline, member, tick);
+    if (result == FL_OUT_OF_ORDER) {
+        // Settled otherwise here, which hashes will tell. Still it is gone, and the game goes on.
+        int64_t settled;
+        (void)fl_timeline_settled(agreed->timeline, &settled);
+        int64_t first = fl_timeline_first(agreed->timeline, member);
+        tick = tick > settled ? tick : settled;
+        tick = tick > first ? tick : first;
+        result = fl_timeline_leave(agreed->timeline, member, tick);
         session->count[FL_SESSION_UNTIMELY]++;
     }
-    if (fl__is_host(session)) {
-        agreed->owed |= bit_of(member);
+    if (result != FL_OK) {
+        return; // who had the number before is still to be settled
     }
+    agreed->gone &= ~bit_of(member);
+    agreed->inherited &= ~bit_of(member);
+    agreed->resolved |= bit_of(member);
+    agreed->owed &= ~bit_of(member);
+    agreed->owed |= fl__is_host(session) ? bit_of(member) : 0;
+    agreed->told[member] = INT64_MIN;
 }
 
 void fl__agreed_left(FlSession *session, int32_t member)
 {
     Agreed *agreed = &session->agreed;
+    agreed->joiner.member = agreed->joiner.member == member ? FL__NONE : agreed->joiner.member;
     bool plays = agreed->timeline != NULL && agreed->begun && member != session->self &&
                  member < FL_TIMELINE_PLAYERS &&
                  fl_timeline_plays(agreed->timeline, member, INT64_MAX - 1);
@@ -95,20 +118,21 @@ void fl__agreed_left(FlSession *session, int32_t member)
     fl__agreed_feed(session, member);
     agreed->gone |= bit_of(member);
     agreed->tails[member] = 0;
-    agreed->tell_again = INT64_MIN;
+    agreed->owed |= bit_of(member);
+    agreed->told[member] = INT64_MIN;
 }
 
 // ---------------------------------------------------------------- the host's part
 
-// All who played with it and are still there have told what they have.
+// All who play and are still there have told what they have: newcomers as well, who may have
+// settled more of it than we have.
 static bool all_told(const FlSession *session, int32_t member)
 {
     const Agreed *agreed = &session->agreed;
-    int64_t last = fl_timeline_known(agreed->timeline, member);
     for (int32_t i = 0; i < session->seat_count; i++) {
         bool asked = i != session->self && i != member && session->members[i].present &&
                      (agreed->gone & bit_of(i)) == 0 &&
-                     fl_timeline_plays(agreed->timeline, i, last > 0 ? last : 0);
+                     fl_timeline_plays(agreed->timeline, i, INT64_MAX - 1);
         if (asked && (agreed->tails[member] & bit_of(i)) == 0) {
             return false;
         }
@@ -124,23 +148,41 @@ static void tell_as_host(FlSession *session)
             resolve(session, m, fl_timeline_known(agreed->timeline, m));
         }
         bool owed = (agreed->owed & agreed->resolved & bit_of(m)) != 0;
-        if (owed && tell_stretch(session, FL__NONE, m, true)) {
+        if (owed && tell_stretch(session, FL__NONE, m, true, &agreed->told[m])) {
             agreed->owed &= ~bit_of(m);
         }
     }
 }
 
+// What the host may not know yet: who is gone, and words of its predecessor. These as long as it
+// may matter: whoever lacks one has settled nothing after it, and is not further behind.
+static uint64_t to_be_told_again(const FlSession *session)
+{
+    const Agreed *agreed = &session->agreed;
+    uint64_t again = agreed->gone;
+    int64_t settled;
+    (void)fl_timeline_settled(agreed->timeline, &settled);
+    for (int32_t m = 0; m < session->seat_count; m++) {
+        if ((agreed->inherited & agreed->resolved & bit_of(m)) != 0 &&
+            fl_timeline_known(agreed->timeline, m) > settled - session->def.input_ticks) {
+            again |= bit_of(m);
+        }
+    }
+    return again;
+}
+
 static void tell_as_client(FlSession *session)
 {
     Agreed *agreed = &session->agreed;
-    if (agreed->present >= agreed->tell_again) {
-        agreed->owed |= agreed->gone; // the host may not know yet that they are
-        agreed->tell_again = agreed->present + TELL_AGAIN_TICKS;
+    if (agreed->owed == 0 && agreed->present >= agreed->tell_again) {
+        agreed->owed = to_be_told_again(session);
     }
     for (int32_t m = 0; m < session->seat_count; m++) {
         bool final = (agreed->resolved & bit_of(m)) != 0;
-        if ((agreed->owed & bit_of(m)) != 0 && tell_stretch(session, session->host, m, final)) {
+        if ((agreed->owed & bit_of(m)) != 0 &&
+            tell_stretch(session, session->host, m, final, &agreed->told[m])) {
             agreed->owed &= ~bit_of(m);
+            agreed->tell_again = agreed->present + TELL_AGAIN_TICKS;
         }
     }
 }
@@ -153,10 +195,12 @@ void fl__agreed_host(FlSession *session)
     }
     // A new one: it needs to know what each has, and who knows the last word of its predecessor.
     agreed->host = session->host;
-    agreed->owed = agreed->gone | agreed->resolved;
-    agreed->joiner = FL__NONE;
+    agreed->inherited = agreed->gone | agreed->resolved;
+    agreed->owed = agreed->inherited;
+    agreed->joiner.member = FL__NONE;
     for (int32_t m = 0; m < FL_TIMELINE_PLAYERS; m++) {
         agreed->tails[m] = 0;
+        agreed->told[m] = INT64_MIN;
     }
 }
 
@@ -172,9 +216,33 @@ static void take_stretch(FlSession *session, const FlStretchMessage *m)
     }
 }
 
+// A client says that it is all there is. It can know that only from our predecessor, whose word is
+// nowhere behind what is settled, and came with the inputs.
+static bool is_believed(const FlSession *session, const FlStretchMessage *m)
+{
+    const Agreed *agreed = &session->agreed;
+    int64_t settled;
+    (void)fl_timeline_settled(agreed->timeline, &settled);
+    return (agreed->inherited & bit_of(m->player)) != 0 && m->newest + 1 >= settled &&
+           m->newest <= fl_timeline_known(agreed->timeline, m->player);
+}
+
+// To a newcomer: what was played since the state that it has.
+static void hear_of_cast(FlSession *session, const FlStretchMessage *m)
+{
+    if (fl_timeline_first(session->agreed.timeline, m->player) == FL_TIMELINE_NEVER) {
+        return; // not told of yet
+    }
+    take_stretch(session, m);
+    if (!m->more && m->final) {
+        resolve(session, m->player, m->newest);
+    }
+}
+
 bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r)
 {
     Agreed *agreed = &session->agreed;
+    fl__agreed_host(session);
     FlStretchMessage m;
     if (!fl_stretch_message_read(r, agreed->present, session->def.input_bytes, &m) ||
         m.player >= session->seat_count) {
@@ -182,17 +250,28 @@ bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r)
     }
     uint64_t bit = bit_of(m.player);
     bool ours = fl__is_host(session);
-    if ((agreed->gone & bit) == 0 || m.of != agreed->of[m.player] ||
-        (!ours && from != session->host)) {
+    if (!ours && from != session->host) {
+        return true;
+    }
+    if (!agreed->begun) {
+        hear_of_cast(session, &m);
+        return true;
+    }
+    agreed->inherited &= ours || !m.final ? UINT64_MAX : ~bit;
+    if ((agreed->gone & bit) == 0 || m.of != agreed->of[m.player]) {
         return true; // settled long ago; or not known yet to be gone: it is told again
     }
     take_stretch(session, &m);
-    if (!m.more && m.final) {
+    if (m.more) {
+        return true;
+    }
+    bool final = m.final && (!ours || is_believed(session, &m));
+    if (final) {
         resolve(session, m.player, m.newest);
-    } else if (!m.more && ours) {
+    } else if (ours) {
         agreed->tails[m.player] |= bit_of(from);
     }
-    return true;
+    return final || !m.final;
 }
 
 // ---------------------------------------------------------------- coming
@@ -215,6 +294,8 @@ static void entered(FlSession *session, int32_t member, int64_t tick)
         return;
     }
     agreed->resolved &= ~bit_of(member);
+    agreed->inherited &= ~bit_of(member);
+    agreed->owed &= ~bit_of(member);
     agreed->fed[member] = tick;
     agreed->of[member] = session->inputs[member].of;
 }
@@ -228,6 +309,12 @@ bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
     }
     entered(session, m.player, m.tick);
     session->agreed.begun = session->agreed.begun || m.player == session->self;
+    for (int32_t i = 0; i < session->seat_count && session->agreed.begun; i++) {
+        bool there = session->members[i].present || (session->agreed.gone & bit_of(i)) != 0;
+        if (!there) {
+            fl__agreed_left(session, i); // perhaps that came before this
+        }
+    }
     return true;
 }
 
@@ -244,52 +331,111 @@ static bool cast_is_steady(const FlSession *session, int64_t tick)
     return agreed->gone == 0;
 }
 
-// The settled state in parts, everybody's first tick, the newcomer's own last. False: a queue is
-// full; it is told again from the beginning.
-static bool tell_joiner(FlSession *session)
+// The settled state in parts. False: a queue is full.
+static bool tell_state(FlSession *session)
 {
-    const Agreed *agreed = &session->agreed;
-    const FlTimeline *timeline = agreed->timeline;
-    int64_t settled;
-    const uint8_t *state = (const uint8_t *)fl_timeline_settled(timeline, &settled);
-    int32_t all = fl_timeline_def(timeline)->state_bytes;
-    for (int32_t offset = 0; offset < all; offset += PART_BYTES) {
+    Joiner *joiner = &session->agreed.joiner;
+    while (joiner->offset < joiner->state_bytes) {
         uint8_t bytes[FL_EVENT_BYTES];
         FlWriter w;
-        int32_t count = all - offset < PART_BYTES ? all - offset : PART_BYTES;
-        FlSnapshotMessage m = {settled, offset, count, state + offset};
+        int32_t left = joiner->state_bytes - joiner->offset;
+        FlSnapshotMessage m = {joiner->settled, joiner->offset,
+                               left < PART_BYTES ? left : PART_BYTES,
+                               joiner->state + joiner->offset};
         fl_writer_init(&w, bytes, sizeof bytes);
         fl_snapshot_message_write(&w, &m);
-        if (!send_own(session, agreed->joiner, FL__OWN_SNAPSHOT, &w)) {
+        if (!send_own(session, joiner->member, FL__OWN_SNAPSHOT, &w)) {
             return false;
         }
+        joiner->offset += m.count;
     }
-    for (int32_t m = 0; m < session->seat_count; m++) {
-        int64_t first = fl_timeline_first(timeline, m);
-        bool plays = m != agreed->joiner && fl_timeline_plays(timeline, m, INT64_MAX - 1);
-        if (plays && !tell_enter(session, agreed->joiner, m, first > settled ? first : settled)) {
+    return true;
+}
+
+// One who plays at the joiner's state or later, and its inputs from there on. False: a queue is
+// full; or they are forgotten, and another state is told.
+static bool tell_player(FlSession *session, int32_t member)
+{
+    const FlTimeline *timeline = session->agreed.timeline;
+    Joiner *joiner = &session->agreed.joiner;
+    int64_t first = fl_timeline_first(timeline, member);
+    bool never = first == FL_TIMELINE_NEVER;
+    first = first > joiner->settled ? first : joiner->settled;
+    if (never || !fl_timeline_plays(timeline, member, first)) {
+        return true;
+    }
+    if (joiner->told == INT64_MIN) {
+        if (!tell_enter(session, joiner->member, member, first)) {
             return false;
         }
+        joiner->told = first;
     }
-    return tell_enter(session, agreed->joiner, agreed->joiner, agreed->joiner_tick);
+    if (joiner->told <= fl_timeline_known(timeline, member) &&
+        fl_timeline_input_at(timeline, member, joiner->told) == NULL) {
+        joiner->offset = FL__NONE;
+        return false;
+    }
+    bool final = !fl_timeline_plays(timeline, member, INT64_MAX - 1);
+    return tell_stretch(session, joiner->member, member, final, &joiner->told);
+}
+
+// False: it goes on with the next call.
+static bool tell_joiner(FlSession *session)
+{
+    Agreed *agreed = &session->agreed;
+    Joiner *joiner = &agreed->joiner;
+    if (joiner->offset == FL__NONE) {
+        const void *state = fl_timeline_settled(agreed->timeline, &joiner->settled);
+        if (!cast_is_steady(session, joiner->settled)) {
+            return false;
+        }
+        memcpy(joiner->state, state, (size_t)joiner->state_bytes);
+        joiner->offset = joiner->player = 0;
+        joiner->told = INT64_MIN;
+    }
+    if (!tell_state(session)) {
+        return false;
+    }
+    for (; joiner->player < session->seat_count; joiner->player++) {
+        if (agreed->gone != 0 || !tell_player(session, joiner->player)) {
+            return false; // how many inputs there are is still to be known
+        }
+    }
+    return agreed->gone == 0;
+}
+
+static FlResult enter(FlSession *session, int32_t member, int64_t tick)
+{
+    Agreed *agreed = &session->agreed;
+    if (fl_peer_count(session) > 0 && !tell_enter(session, FL__NONE, member, tick)) {
+        return FL_WOULD_BLOCK;
+    }
+    FlResult result = fl_timeline_enter(agreed->timeline, member, tick);
+    if (result == FL_OK) {
+        agreed->resolved &= ~bit_of(member);
+        agreed->fed[member] = tick;
+    }
+    return result;
 }
 
 static void tell_newcomer(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
-    int64_t settled;
-    (void)fl_timeline_settled(agreed->timeline, &settled);
-    if (agreed->joiner == FL__NONE || !cast_is_steady(session, settled)) {
+    Joiner *joiner = &session->agreed.joiner;
+    if (joiner->member == FL__NONE || !tell_joiner(session)) {
         return;
     }
-    if (!session->members[agreed->joiner].present || tell_joiner(session)) {
-        agreed->joiner = FL__NONE;
+    int64_t tick = session->agreed.present + joiner->lead;
+    FlResult result = enter(session, joiner->member, tick > joiner->tick ? tick : joiner->tick);
+    if (result != FL_WOULD_BLOCK) {
+        session->count[FL_SESSION_UNTIMELY] += result != FL_OK ? 1 : 0;
+        joiner->member = FL__NONE;
     }
 }
 
 FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick)
 {
     Agreed *agreed = &session->agreed;
+    Joiner *joiner = &agreed->joiner;
     int32_t member = fl__member_of(session, peer);
     if (member == FL__NONE) {
         return FL_STALE_ID;
@@ -300,22 +446,21 @@ FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick)
     if (!fl__is_host(session) || agreed->timeline == NULL) {
         return FL_BAD_VALUE;
     }
-    if (agreed->joiner != FL__NONE || agreed->gone != 0) {
+    if (joiner->member != FL__NONE || (agreed->gone | (agreed->owed & agreed->resolved)) != 0) {
         return FL_WOULD_BLOCK;
     }
-    if (fl_timeline_plays(agreed->timeline, member, INT64_MAX - 1)) {
+    int64_t settled;
+    (void)fl_timeline_settled(agreed->timeline, &settled);
+    if (fl_timeline_plays(agreed->timeline, member, INT64_MAX - 1) || tick < settled) {
         return FL_OUT_OF_ORDER;
     }
-    FlResult result = fl_peer_count(session) > 0 && !tell_enter(session, FL__NONE, member, tick)
-                          ? FL_WOULD_BLOCK
-                          : fl_timeline_enter(agreed->timeline, member, tick);
-    if (result != FL_OK) {
-        return result;
+    if (member == session->self) {
+        return enter(session, member, tick);
     }
-    agreed->resolved &= ~bit_of(member);
-    agreed->fed[member] = tick;
-    agreed->joiner = member != session->self ? member : FL__NONE;
-    agreed->joiner_tick = tick;
+    joiner->member = member;
+    joiner->offset = FL__NONE;
+    joiner->tick = tick;
+    joiner->lead = tick > agreed->present ? tick - agreed->present : 0;
     return FL_OK;
 }
 

@@ -145,78 +145,6 @@ bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now
     return true;
 }
 
-// ---------------------------------------------------------------- hits
-
-// Where an entity was at a time, as it is known here.
-static bool pose_at(const Entity *entity, FlTime time, FlPose *pose)
-{
-    if (entity->ours && entity->exporter.started) {
-        *pose = fl_motion_pose(&entity->exporter.exported, time);
-        return true;
-    }
-    const FlPiece *piece = fl_path_at(&entity->show.placed, time);
-    if (piece != NULL) {
-        *pose = fl_motion_pose(&piece->motion, time);
-    }
-    return piece != NULL;
-}
-
-FlResult fl_call_verify_hit(FlSession *session, FlEntityId target, FlPeerId shooter,
-                            const FlHitCall *hit, const FlHitRules *rules, FlTime now,
-                            FlHitVerdict *verdict)
-{
-    *verdict = FL_HIT_UNSEEN;
-    const Entity *entity = fl__entity_find(session, target);
-    int32_t member = fl__member_of(session, shooter);
-    if (entity == NULL || member == FL__NONE) {
-        return FL_STALE_ID;
-    }
-    int32_t line = session->members[member].line;
-    int32_t slot = fl__entity_slot(session, entity);
-    if (line == FL__NONE || !fl_ledger_watches(session->ledger, slot, line)) {
-        return FL_NOT_FOUND;
-    }
-    fl__manifest_settle(session, line, now); // the call's own packet says what has arrived
-    FlPose seen;
-    bool known = fl_entity_seen(session, target, shooter, hit->time, &seen) == FL_OK;
-    const Entity *gun = entity_of(session, hit->shooter);
-    FlPose from;
-    bool armed = gun != NULL && gun->owner == member && pose_at(gun, hit->time, &from);
-    if (armed) {
-        *verdict = fl_hit_verify(rules, hit, known ? &seen : NULL, from.position,
-                                 fl_session_time(session, now));
-    }
-    return FL_OK;
-}
-
-// A hit that cannot be, by what we showed the shooter. What others show it they look at.
-static bool is_impossible(FlSession *session, const Entity *entity, const FlCallMessage *m,
-                          FlTime now)
-{
-    if (!session->has_hit_rules || m->kind != FL_CALL_DAMAGE || m->key.from == session->self) {
-        return false;
-    }
-    FlReader r;
-    FlHitCall hit;
-    fl_reader_init(&r, m->bytes, m->count);
-    bool sound = fl_hit_call_read(&r, &session->world, &hit);
-    FlHitVerdict verdict;
-    FlResult result = fl_call_verify_hit(session, fl__entity_id(session, entity),
-                                         fl__peer_id(session, m->key.from), &hit,
-                                         &session->hit_rules, now, &verdict);
-    bool impossible = !sound || (result == FL_OK && verdict != FL_HIT_POSSIBLE);
-    fl_calls_note(session->calls, FL_CALLS_IMPOSSIBLE, impossible ? 1 : 0);
-    return impossible;
-}
-
-void fl_call_hit_rules(FlSession *session, const FlHitRules *rules)
-{
-    session->has_hit_rules = rules != NULL;
-    if (rules != NULL) {
-        session->hit_rules = *rules;
-    }
-}
-
 // ---------------------------------------------------------------- calls that come in
 
 // A call on an entity of ours. False: no caller makes such a one.
@@ -233,7 +161,7 @@ static bool take_call(FlSession *session, Entity *entity, const FlCallMessage *m
     }
     switch (fl_calls_hear(session->calls, m, fl_session_time(session, now))) {
     case FL_HEARD_NEW:
-        if (is_impossible(session, entity, m, now) &&
+        if (fl__call_impossible(session, entity, m, now) &&
             fl_calls_decide(session->calls, m->key, false) == FL_OK) {
             answer(session, entity, m->key, FL_ANSWER_REFUSED);
         }
@@ -274,9 +202,8 @@ bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
     if (entity->ours) {
         return take_call(session, entity, &m, now);
     }
-    if (host && is_impossible(session, entity, &m, now)) {
-        answer(session, entity, m.key, FL_ANSWER_REFUSED);
-        return true;
+    if (host && fl__call_impossible(session, entity, &m, now)) {
+        m.count = 0; // the owner refuses it, if it has not decided it before
     }
     bool behind = !host && was_ours(session, entity);
     m.hops = (uint8_t)(m.hops + (behind ? 1 : 0));

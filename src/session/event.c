@@ -32,8 +32,7 @@ static void ring_take(EventRing *ring, uint8_t *bytes, int32_t count)
 
 bool fl__event_room(const FlSession *session)
 {
-    return fl__actions_room(session) &&
-           session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
+    return session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
 }
 
 static void keep(FlSession *session, const FlEventHead *head, const uint8_t *bytes, int32_t count)

@@ -2,8 +2,8 @@
 //
 // Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
 // known to have, oldest first, so what is here of a member is always a stretch without gaps. A line
-// whose end falls behind by a whole ring can never catch up. If nothing has arrived there for
-// STALLED_FOR, its end is sent away; otherwise whoever sends faster than others can take.
+// whose end falls behind by a whole ring can never catch up: its end is sent away, unless it does
+// its part and the sender fills a ring in no time: then that one is.
 //
 // A member's stretch goes into a packet when there is something new in it, or something got lost.
 // Not all members fit into every packet: who found no room comes first in the next one. What a host
@@ -26,7 +26,8 @@
 #define INPUTS_HEAD 9
 #define KIND_INPUTS 4
 #define TICKS_AT_MOST 255
-#define STALLED_FOR FL_SEC(1)
+#define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: does not do its part
+#define NO_TIME FL_MS(500)
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
@@ -51,6 +52,7 @@ void fl__input_line_open(FlSession *session, int32_t line)
         int64_t before = session->inputs[member].oldest - 1;
         InputWay fresh = {before, before, FL_FOREVER};
         *way_of(session, line, member) = fresh;
+        fl__input_resume(session, line, member); // half a ring is left for what comes meanwhile
     }
 }
 
@@ -202,12 +204,13 @@ static bool push_out(FlSession *session, int32_t member, FlTime now)
             continue;
         }
         bool stalled = way->since != FL_FOREVER && fl_span(now, way->since) > STALLED_FOR;
-        int32_t out = stalled ? i : session->members[member].line;
+        bool blame_sender = fl_span(now, in->ring_before) < NO_TIME && !stalled;
+        int32_t out = blame_sender ? session->members[member].line : i;
         session->count[FL_SESSION_STALLED]++;
         if (out != FL__NONE) {
             fl__line_lost(session, out, FL_LEFT_TIMED_OUT, now);
         }
-        if (!stalled) {
+        if (blame_sender) {
             return false;
         }
     }
@@ -223,6 +226,8 @@ static bool take_tick(FlSession *session, int32_t member, int64_t tick, const ui
     if (in->newest < 0) {
         in->oldest = tick;
         in->newest = tick - 1;
+        in->ring_at = now;
+        in->ring_before = now;
         for (int32_t i = 0; i < session->line_count; i++) {
             InputWay fresh = {tick - 1, tick - 1, FL_FOREVER};
             *way_of(session, i, member) = fresh;
@@ -236,6 +241,10 @@ static bool take_tick(FlSession *session, int32_t member, int64_t tick, const ui
     }
     memcpy(bytes_of(session, member, tick), bytes, (size_t)session->def.input_bytes);
     in->newest = tick;
+    if (tick % session->def.input_ticks == 0) {
+        in->ring_before = in->ring_at;
+        in->ring_at = now;
+    }
     session->count[FL_SESSION_INPUTS_TAKEN]++;
     return true;
 }
@@ -253,7 +262,7 @@ static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
     }
     Inputs *in = &session->inputs[member];
     if (in->of != of) {
-        Inputs fresh = {0, -1, of};
+        Inputs fresh = {.newest = -1, .of = of};
         *in = fresh;
     }
     return true;

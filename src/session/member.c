@@ -131,7 +131,7 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     member->incarnation = incarnation;
     member->client_id = client_id;
     if (session->inputs[number].of != (uint8_t)incarnation) { // else they have come already
-        Inputs none = {0, -1, (uint8_t)incarnation};
+        Inputs none = {.newest = -1, .of = (uint8_t)incarnation};
         session->inputs[number] = none;
     }
     if (number != session->self) {

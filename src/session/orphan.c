@@ -20,6 +20,7 @@
 
 #define ASK_EVERY FL_MS(500)  // some may not know yet that we host
 #define CLAIM_EVERY FL_MS(20) // while a queue is full
+#define EPOCHS_MISSED 1024    // at most, by a new host; more could be half a circle, or a lie
 
 static Entity *next_live(const FlSession *session, int32_t *slot)
 {
@@ -100,14 +101,31 @@ static void ask(FlSession *session, int32_t line)
     }
 }
 
-// A number that is nothing here: it has ended, or we never heard of it and so it has now.
+static bool is_near(uint16_t epoch, uint16_t before)
+{
+    uint16_t ahead = (uint16_t)(epoch - before);
+    return ahead > 0 && ahead <= EPOCHS_MISSED;
+}
+
+// A number that is nothing here: it has ended, or we never heard of it and so it has now. Who is
+// there knows best how often it has used its numbers: nobody else can use them up.
 static void end_number(FlSession *session, int32_t from, const FlClaimMessage *m)
 {
-    bool newer = !session->number_known[m->number] ||
-                 fl_epoch_newer(m->epoch, session->number_epoch[m->number]);
-    session->number_epoch[m->number] = newer ? m->epoch : session->number_epoch[m->number];
-    session->number_known[m->number] = true;
-    if (!m->ended) {
+    uint32_t seat = m->number / session->share;
+    bool theirs = seat == (uint32_t)from ||
+                  (seat < (uint32_t)session->seat_count && !session->members[seat].present);
+    bool known = session->number_known[m->number];
+    uint16_t before = session->number_epoch[m->number];
+    bool newer = !known || fl_epoch_newer(m->epoch, before);
+    bool believed = theirs && (!known || is_near(m->epoch, before));
+    session->count[FL_SESSION_FOREIGN] += newer && !believed ? 1 : 0;
+    if (believed) {
+        session->number_epoch[m->number] = m->epoch;
+        session->number_known[m->number] = true;
+    }
+    if (!m->ended && believed) {
+        fl__news_entity(session, m->number, FL__NONE); // others may have it, and not be its maker
+    } else if (!m->ended) {
         fl__news_entity_to(session, m->number, from);
     }
 }
@@ -119,25 +137,30 @@ bool fl__claim_heard(FlSession *session, int32_t index, FlReader *r)
         !fl__is_host(session)) {
         return false;
     }
+    int32_t from = session->lines[index].member;
+    if (!session->claiming || !session->members[from].claims_due) {
+        return true; // asked twice, it says it twice
+    }
     int32_t slot = session->by_number[m.number];
     if (slot == FL__NONE) {
-        end_number(session, session->lines[index].member, &m);
+        if (!m.ended || session->claim_all) {
+            end_number(session, from, &m);
+        }
         return true;
     }
     Entity *entity = &session->entities[slot];
-    bool open = session->claiming && !entity->ours &&
-                (entity->orphan || (session->claim_all && !entity->confirmed));
+    bool open = !entity->ours && (entity->orphan || (session->claim_all && !entity->confirmed));
     if (!open) {
         return true;
     }
     if (m.ended) { // by who made it: the word of it was lost with the host before us
-        bool made = m.number / session->share == (uint32_t)session->lines[index].member;
+        bool made = m.number / session->share == (uint32_t)from;
         if (made && !fl_epoch_newer(entity->epoch, m.epoch)) {
             fl__entity_remove(session, entity);
         }
         return true;
     }
-    if (fl_epoch_newer(m.epoch, entity->epoch)) {
+    if (is_near(m.epoch, entity->epoch)) {
         entity->epoch = m.epoch;
         session->number_epoch[m.number] = m.epoch;
     }

@@ -134,7 +134,7 @@ typedef struct Line {
     Mappings heard_map; // how the other end places them
     int32_t turn;       // the entity slot at which the next packet goes on
     int32_t state_turn;
-    int32_t input_turn; // the member whose inputs found no room last time
+    int32_t input_turn;  // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
     FlTime gather_until; // updates are waiting for others until then; FL_FOREVER: none is waiting
     FlTime report_next;  // host: when the owner's figures go out again,
@@ -240,6 +240,8 @@ typedef struct NoticeRing {
 /// One member's inputs.
 typedef struct Inputs {
     int64_t oldest, newest; // what is here; newest -1: nothing yet
+    FlTime ring_at;         // when the last whole ring of them had come,
+    FlTime ring_before;     // and the one before
     uint8_t of;             // low bits of the incarnation whose these are
 } Inputs;
 
@@ -747,9 +749,6 @@ FlResult fl__actions_create(FlSession *session, FlTime now);
 size_t fl__actions_bytes(const FlSessionDef *def);
 void fl__actions_destroy(FlSession *session);
 
-/// There is room for one more action.
-bool fl__actions_room(const FlSession *session);
-
 /// An event of its types came. False: no sender writes that.
 bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
                        int32_t count, FlTime now);
@@ -758,15 +757,17 @@ bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_
 void fl__actions_update(FlSession *session, FlTime now);
 FlTime fl__actions_deadline(const FlSession *session, FlTime now);
 
-// ---------------------------------------------------------------- call.c
-
-/// A message of calls came over a line. False: no sender writes that.
-bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
+// ---------------------------------------------------------------- call_hit.c
 
 /// A hit that cannot be: it has no sound arguments, or is not what we showed the shooter. What
 /// others show it they look at. Any other call can be.
 bool fl__call_impossible(FlSession *session, const Entity *entity, const FlCallMessage *m,
                          FlTime now);
+
+// ---------------------------------------------------------------- call.c
+
+/// A message of calls came over a line. False: no sender writes that.
+bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
 bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
 bool fl__estate_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
 

@@ -266,7 +266,7 @@ static void start(FlSession *s, FlTime now)
     s->join_next = now;
     s->join_until = fl_time_add(now, s->def.join_timeout_ns);
     s->self = FL__NONE;
-    s->agreed.joiner = FL__NONE;
+    s->agreed.joiner.member = FL__NONE;
     s->claim_turn = FL__NONE;
     if (s->def.role == FL_ROLE_HOST) {
         s->topology = s->def.topology;
@@ -329,6 +329,7 @@ void fl_session_destroy(FlSession *session)
     }
     fl__sealed_destroy(session);
     fl__actions_destroy(session);
+    fl__agreed_destroy(session);
     release(session);
     FlAlloc alloc = session->def.alloc;
     fl_free(&alloc, session, sizeof *session);

@@ -12,7 +12,7 @@ static DuelsPlan plan_of(DuelsSkills skills)
         .seed = 5,
         .casts = 1,
         .expected = DUELS_EXACT,
-        .expected_stretches = 6,
+        .expected_stretches = 4,
         .stretches = 2,
         .stretch_ns = FL_SEC(300),
         .kbps = DUELS_KBPS,
@@ -153,44 +153,47 @@ static void the_same_seed_gives_the_same_scores(void **state)
 
 // ---------------------------------------------------------------- the experiment
 
-static void *settings_with(const char *name, const void *value, size_t bytes)
+typedef struct Settings {
+    uint64_t room[LAB_SETTINGS_BYTES / sizeof(uint64_t)];
+} Settings;
+
+static void *field_of(Settings *settings, const char *name)
 {
-    static uint64_t room[LAB_SETTINGS_BYTES / sizeof(uint64_t)];
     const Experiment *e = &experiment_duels;
-    memset(room, 0, sizeof room);
-    e->defaults_fn(room);
     for (int32_t i = 0; i < e->setting_count; i++) {
         if (strcmp(e->settings[i].name, name) == 0) {
-            memcpy((char *)room + e->settings[i].offset, value, bytes);
-            return room;
+            return (char *)settings->room + e->settings[i].offset;
         }
     }
     fail_msg("no setting %s", name);
     return NULL;
 }
 
-static void set(void *settings, const char *name, double value)
+/// The defaults, but for this one.
+static void set_text(Settings *settings, const char *name, const char *words)
 {
-    const Experiment *e = &experiment_duels;
-    for (int32_t i = 0; i < e->setting_count; i++) {
-        if (strcmp(e->settings[i].name, name) == 0) {
-            memcpy((char *)settings + e->settings[i].offset, &value, sizeof value);
-        }
-    }
+    memset(settings, 0, sizeof *settings);
+    experiment_duels.defaults_fn(settings->room);
+    *(const char **)field_of(settings, name) = words;
+}
+
+static void set_number(Settings *settings, const char *name, double value)
+{
+    *(double *)field_of(settings, name) = value;
 }
 
 static void rows_have_a_line_per_skills_and_mode_and_hibw_is_the_ceiling(void **state)
 {
     (void)state;
-    const char *modes = "hibw,exact";
-    void *settings = settings_with("modes", &modes, sizeof modes);
-    set(settings, "hours", 0.005);
-    set(settings, "expected-hours", 0.05);
-    set(settings, "stretch", 0.15);
+    Settings settings;
+    set_text(&settings, "modes", "hibw,exact");
+    set_number(&settings, "hours", 0.005);
+    set_number(&settings, "expected-hours", 0.05);
+    set_number(&settings, "stretch", 0.15);
     LabRun run = {.seed = 1, .runs = 1, .plain = true};
     LabResult result;
     LabError error;
-    if (experiment_run(&experiment_duels, &run, settings, &result, &error) != LAB_OK) {
+    if (experiment_run(&experiment_duels, &run, settings.room, &result, &error) != LAB_OK) {
         fail_msg("%s", error.text);
     }
     assert_int_equal(json_array_size(result.rows), 4);
@@ -209,25 +212,28 @@ static void rows_have_a_line_per_skills_and_mode_and_hibw_is_the_ceiling(void **
     lab_result_free(&result);
 }
 
-static void what_is_no_mode_or_too_much_is_refused(void **state)
+static LabStatus answer_to(const Settings *settings)
 {
-    (void)state;
     LabRun run = {.seed = 1, .runs = 1};
     LabResult result;
     LabError error;
-    const char *wrong = "hibw,none";
-    const char *empty = ",";
-    void *settings = settings_with("modes", &wrong, sizeof wrong);
-    assert_int_equal(experiment_run(&experiment_duels, &run, settings, &result, &error),
-                     LAB_BAD_INPUT);
-    settings = settings_with("skills", &empty, sizeof empty);
-    assert_int_equal(experiment_run(&experiment_duels, &run, settings, &result, &error),
-                     LAB_BAD_INPUT);
-    double short_stretch = 0.1;
-    settings = settings_with("stretch", &short_stretch, sizeof short_stretch);
-    set(settings, "hours", 1000.0);
-    assert_int_equal(experiment_run(&experiment_duels, &run, settings, &result, &error),
-                     LAB_BAD_INPUT);
+    return experiment_run(&experiment_duels, &run, settings->room, &result, &error);
+}
+
+static void what_is_no_mode_or_too_much_is_refused(void **state)
+{
+    (void)state;
+    Settings settings;
+    set_text(&settings, "modes", "hibw,none");
+    assert_int_equal(answer_to(&settings), LAB_BAD_INPUT);
+    set_text(&settings, "skills", ",");
+    assert_int_equal(answer_to(&settings), LAB_BAD_INPUT);
+    set_text(&settings, "expected", "none");
+    assert_int_equal(answer_to(&settings), LAB_BAD_INPUT);
+    set_text(&settings, "modes", "hibw");
+    set_number(&settings, "stretch", 0.1);
+    set_number(&settings, "hours", 1000.0);
+    assert_int_equal(answer_to(&settings), LAB_BAD_INPUT);
 }
 
 int main(void)

@@ -1,7 +1,9 @@
 // Calls through whole sessions: over random networks with loss up to 30 %, in every topology, plain
 // and sealed, while things change hands. Every call is decided once at most, its caller learns what
 // was decided, everybody ends up with the same state; nothing is allocated. And hits: what the
-// shooter saw is believed, what it cannot have seen is not.
+// shooter saw is believed, what it cannot have seen is not. And lies about numbers: nobody can use
+// up another's.
+#include "session/private.h"
 #include "session_net.h"
 
 enum { NODES = 4, THINGS = 3, CALLS = 4096 };
@@ -434,6 +436,198 @@ static void what_the_shooter_saw_is_believed_and_nothing_else(void **state)
     }
 }
 
+// The owner's game hangs for 1.5 s: the host passes copies on that are too old by then.
+static void a_hit_has_one_verdict_however_long_its_owner_takes(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        memset(&scene, 0, sizeof scene);
+        Net *net = &scene.net;
+        net_open(net, seed, FL_TOPOLOGY_STAR, seed % 2 == 0);
+        for (int32_t i = 0; i < 3; i++) {
+            net_start(net, i);
+        }
+        net_gather(net);
+        FlHitRules rules = fl_hit_rules_default();
+        NetWalk walks[2];
+        FlEntityDef def = fl_entity_def_default();
+        for (int32_t i = 0; i < 2; i++) { // the host, and the shooter; the owner has none
+            fl_call_hit_rules(net->node[i].session, &rules);
+            assert_int_equal(net_walk_begin(net, &walks[i], i + 1, &def), FL_OK);
+        }
+        Shots shots = {0, 0, 0, 0};
+        for (int32_t f = 0; f < 500; f++) {
+            for (int32_t i = 0; i < 2; i++) {
+                assert_int_equal(net_walk_step(net, &walks[i]), FL_OK);
+            }
+            if (f == 300 || f == 301) {
+                shoot(&scene, walks, f == 301);
+            }
+            net_frame(net);
+            if (f < 300 || f > 375) {
+                count_shots(&scene, &shots);
+            }
+        }
+        assert_true(shots.honest == 1 && shots.believed == 1);
+        assert_true(shots.cheats == 1 && shots.caught == 1);
+        FlCallStats stats = fl_call_stats(net->node[2].session);
+        assert_int_equal(stats.count[FL_CALLS_DECIDED_APPLIED], 1);
+        assert_int_equal(stats.count[FL_CALLS_DECIDED_REFUSED], 1);
+        assert_true(stats.count[FL_CALLS_DUPLICATE] > 2);
+        net_close(net);
+    }
+}
+
+// ---------------------------------------------------------------- lies about numbers
+
+static void say_claim(Net *net, int32_t node, uint32_t number, uint16_t epoch, bool ended)
+{
+    FlSession *session = net->node[node].session;
+    int32_t line = session->members[session->host].line;
+    FlClaimMessage m = {.number = (uint16_t)number, .epoch = epoch, .ended = ended};
+    uint8_t bytes[64];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_writer_put(&w, FL_GROUP_CLAIM, 8);
+    fl_claim_message_write(&w, &m);
+    FlResult result =
+        fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, bytes, fl_writer_size(&w));
+    assert_int_equal(result, FL_OK);
+    fl__line_wake(session, line);
+}
+
+static void lie_about(Net *net, int32_t liar, int32_t victim, uint16_t epoch)
+{
+    uint32_t share = net->node[liar].session->share;
+    uint32_t first = share * (uint32_t)net_number(net, victim);
+    uint32_t count = share < 8 ? share : 8;
+    for (uint32_t n = first; n < first + count; n++) {
+        say_claim(net, liar, n, epoch, n % 2 == 0);
+    }
+}
+
+// What a node makes is known to everybody.
+static void assert_numbers_work(Net *net, int32_t node)
+{
+    uint32_t numbers[4];
+    FlEntityDef def = fl_entity_def_default();
+    for (int32_t k = 0; k < 4; k++) {
+        FlEntityId id;
+        FlEntityStatus status;
+        FlSession *session = net->node[node].session;
+        assert_int_equal(fl_entity_create(session, &def, &id), FL_OK);
+        assert_int_equal(fl_entity_status(session, id, &status), FL_OK);
+        numbers[k] = status.number;
+    }
+    net_run(net, net->now + FL_SEC(2));
+    for (int32_t i = 0; i < net->count; i++) {
+        for (int32_t k = 0; k < 4 && net->node[i].session != NULL; k++) {
+            assert_int_not_equal(net_entity(net, i, numbers[k]).index1, 0);
+        }
+    }
+}
+
+static void nobody_can_use_up_anothers_numbers(void **state)
+{
+    (void)state;
+    static Net net;
+    for (int32_t topology = 0; topology < 3; topology++) {
+        net_open(&net, 1, (FlTopology)topology, false);
+        for (int32_t i = 0; i < 3; i++) {
+            net_start(&net, i);
+        }
+        net_gather(&net);
+        lie_about(&net, 1, 2, 20000);
+        lie_about(&net, 1, 0, 20000);
+        FlSession *host = net.node[0].session;
+        uint32_t free = host->share * (NET_NODES - 1); // where nobody is yet
+        say_claim(&net, 1, free, 20000, true);
+        net_run(&net, net.now + FL_SEC(1));
+        assert_false(host->number_known[free]); // it has not asked
+        assert_numbers_work(&net, 2);
+        assert_numbers_work(&net, 0);
+        net_close(&net);
+    }
+}
+
+static int32_t asking_host(const Net *net, int32_t of)
+{
+    for (int32_t i = 0; i < net->count; i++) {
+        const FlSession *session = net->node[i].session;
+        if (session != NULL && i != of && fl__is_host(session) && session->claiming &&
+            session->claim_all && session->members[net_number(net, of)].claims_due &&
+            net->node[of].session->host == session->self) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// A new host asks everybody, and one lies before it answers.
+static void nor_when_a_new_host_asks(void **state)
+{
+    (void)state;
+    static Net net;
+    for (int32_t trial = 0; trial < 4; trial++) {
+        net_open(&net, (uint64_t)trial + 1, FL_TOPOLOGY_MESH, false);
+        for (int32_t i = 0; i < NODES; i++) {
+            net_start(&net, i);
+        }
+        net_gather(&net);
+        net_run(&net, net.now + FL_SEC(1));
+        net_crash(&net, 0);
+        int32_t liar = 3;
+        int32_t host = -1;
+        for (int32_t f = 0; f < 2000 && host < 0; f++) {
+            net_frame(&net);
+            host = asking_host(&net, liar);
+        }
+        assert_true(host > 0);
+        uint64_t before = fl_session_count(net.node[host].session, FL_SESSION_FOREIGN);
+        int32_t victim = host == 1 ? 2 : 1;
+        uint16_t epoch = trial % 2 == 0 ? 20000 : 7; // far, and so near that it could be
+        lie_about(&net, liar, victim, epoch);
+        lie_about(&net, liar, host, epoch);
+        net_run(&net, net.now + FL_MS(100));
+        assert_int_equal(fl_session_count(net.node[host].session, FL_SESSION_FOREIGN), before + 16);
+        net_run(&net, net.now + FL_SEC(5));
+        assert_false(net.node[host].session->claiming);
+        assert_numbers_work(&net, victim);
+        assert_numbers_work(&net, host);
+        assert_numbers_work(&net, liar);
+        net_close(&net);
+    }
+}
+
+// Of who is gone it may say what it knows: then the next one there begins after it.
+static void what_a_new_host_missed_of_those_gone_it_is_told(void **state)
+{
+    (void)state;
+    static Net net;
+    net_open(&net, 5, FL_TOPOLOGY_MESH, false);
+    for (int32_t i = 0; i < NODES; i++) {
+        net_start(&net, i);
+    }
+    net_gather(&net);
+    net_run(&net, net.now + FL_SEC(1));
+    uint32_t gone = net.node[3].session->share * (uint32_t)net_number(&net, 0);
+    net_crash(&net, 0);
+    int32_t host = -1;
+    for (int32_t f = 0; f < 2000 && host < 0; f++) {
+        net_frame(&net);
+        host = asking_host(&net, 3);
+    }
+    assert_true(host > 0);
+    FlSession *session = net.node[host].session;
+    say_claim(&net, 3, gone, 3, true);
+    say_claim(&net, 3, gone, 20000, true); // nobody lives so many lives in so short a time
+    net_run(&net, net.now + FL_MS(100));
+    assert_true(session->number_known[gone]);
+    assert_int_equal(session->number_epoch[gone], 3);
+    net_close(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +637,10 @@ int main(void)
         cmocka_unit_test(calls_take_no_memory),
         cmocka_unit_test(calls_on_what_goes_are_unknown_and_on_what_stays_find_a_new_owner),
         cmocka_unit_test(what_the_shooter_saw_is_believed_and_nothing_else),
+        cmocka_unit_test(a_hit_has_one_verdict_however_long_its_owner_takes),
+        cmocka_unit_test(nobody_can_use_up_anothers_numbers),
+        cmocka_unit_test(nor_when_a_new_host_asks),
+        cmocka_unit_test(what_a_new_host_missed_of_those_gone_it_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,17 @@
 // Timelines over whole sessions: with loss, reordering and duplicates, with players (and hosts)
 // that leave, crash and come, everybody settles the same states; a fault is named by its tick; and
 // nothing can be written to the session from within a step.
+#include "session/private.h"
 #include "session_net.h"
 
-enum { BYTES = 2, HISTORY = 1024, LONGEST = 4000, TICK_MS = 20 };
+enum {
+    BYTES = 2,
+    BYTES_AT_MOST = 64,
+    HISTORY = 1024,
+    LONGEST = 4000,
+    TICK_MS = 20,
+    STATE_AT_MOST = 200000,
+};
 
 typedef struct State {
     uint64_t sum;
@@ -26,6 +34,7 @@ typedef struct Scene {
     Net net;
     Player player[NET_NODES];
     FlTimelineDef def;
+    int32_t tick_ms;
 } Scene;
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -91,6 +100,7 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
 {
     memset(scene, 0, sizeof *scene);
     net_open(&scene->net, seed, topology, seed % 2 == 0);
+    scene->tick_ms = TICK_MS;
     scene->net.def.input_bytes = BYTES;
     scene->net.def.input_ticks = 256;
     scene->net.def.link.timeout_ns = FL_SEC(3);
@@ -133,7 +143,7 @@ static void close_scene(Scene *scene)
 
 static int64_t tick_now(const Scene *scene, int32_t node)
 {
-    return net_time(&scene->net, node) / FL_MS(TICK_MS);
+    return net_time(&scene->net, node) / FL_MS(scene->tick_ms);
 }
 
 // All who are in begin together, at a tick that is still to come.
@@ -145,9 +155,11 @@ static void begin(Scene *scene, int32_t count)
     net_gather(&scene->net);
     int64_t tick = tick_now(scene, 0) + 10;
     State state = {.sum = 99, .tick = (uint64_t)tick};
+    static uint8_t start[STATE_AT_MOST];
+    memcpy(start, &state, sizeof state);
     for (int32_t i = 0; i < count; i++) {
         open_player(scene, i, true);
-        fl_timeline_begin(scene->player[i].timeline, tick, &state);
+        fl_timeline_begin(scene->player[i].timeline, tick, start);
         assert_int_equal(
             fl_session_timeline(scene->player[i].session, scene->player[i].timeline, true), FL_OK);
         for (int32_t p = 0; p < count; p++) {
@@ -169,7 +181,7 @@ static void act(Scene *scene, int32_t node)
     }
     while (player->next < now) {
         uint64_t draw = fl_random_at(scene->net.seed, (uint64_t)self, (uint64_t)player->next / 3);
-        uint8_t bytes[BYTES] = {(uint8_t)draw, (uint8_t)node};
+        uint8_t bytes[BYTES_AT_MOST] = {(uint8_t)draw, (uint8_t)node};
         if (fl_input_set(player->session, player->next, bytes) != FL_OK) {
             break;
         }
@@ -196,8 +208,8 @@ static void frames(Scene *scene, int32_t count)
     }
 }
 
-// Everybody settled the same, up to a few seconds ago. Returns the tick up to which all have.
-static int64_t check_same(Scene *scene)
+// Everybody settled the same. Returns the tick up to which all have.
+static int64_t check_states(Scene *scene)
 {
     int64_t least = INT64_MAX;
     for (int32_t i = 0; i < scene->net.count; i++) {
@@ -221,21 +233,49 @@ static int64_t check_same(Scene *scene)
         FlDesync desync = fl_timeline_desync(a->timeline);
         assert_true(desync.tick == FL_TIMELINE_NEVER);
         assert_int_equal(fl_session_count(a->session, FL_SESSION_UNTIMELY), 0);
-        if (scene->net.node[0].session != NULL) { // else a new host may be told so before it knows
-            assert_int_equal(fl_session_count(a->session, FL_SESSION_MALFORMED), 0);
-        }
     }
     return least;
 }
 
-static void check_settles(Scene *scene)
+// And up to a few seconds ago.
+static void check_goes_on(Scene *scene)
 {
-    int64_t least = check_same(scene);
+    int64_t least = check_states(scene);
     int64_t now = tick_now(scene, scene->net.node[0].session != NULL ? 0 : 1);
     if (least < now - 150) {
         fail_msg("seed %llu: settled %lld of %lld", (unsigned long long)scene->net.seed,
                  (long long)least, (long long)now);
     }
+}
+
+static void check_settles(Scene *scene)
+{
+    check_goes_on(scene);
+    for (int32_t i = 0; i < scene->net.count; i++) {
+        const FlSession *session = scene->net.node[i].session;
+        // a new host may be told so before it knows
+        if (session != NULL && scene->net.node[0].session != NULL) {
+            assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
+        }
+    }
+}
+
+// Somebody joins, and the host lets it play `lead` ticks from now.
+static void let_in(Scene *scene, int32_t node, int32_t lead)
+{
+    net_start(&scene->net, node);
+    for (int32_t f = 0; f < 1000 && !net_together(&scene->net); f++) {
+        frames(scene, 1);
+    }
+    frames(scene, 100); // direct lines, too
+    open_player(scene, node, false);
+    FlResult result = FL_WOULD_BLOCK;
+    for (int32_t f = 0; f < 200 && result == FL_WOULD_BLOCK; f++) {
+        result = fl_session_player(scene->net.node[0].session, net_peer(&scene->net, 0, node),
+                                   tick_now(scene, 0) + lead);
+        frames(scene, 1);
+    }
+    assert_int_equal(result, FL_OK);
 }
 
 // ---------------------------------------------------------------- tests
@@ -406,6 +446,205 @@ static void a_step_cannot_write_to_the_session(void **unused)
     close_scene(&scene);
 }
 
+static void without_memory_the_old_timeline_stays(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    open_scene(&scene, 1, FL_TOPOLOGY_STAR);
+    begin(&scene, 2);
+    Player *player = &scene.player[0];
+    NetMemory *memory = &scene.net.node[0].memory;
+    memory->fail_at = memory->calls + 1;
+    assert_int_equal(fl_session_timeline(player->session, player->timeline, true), FL_NO_MEMORY);
+    frames(&scene, 300);
+    check_settles(&scene);
+    close_scene(&scene);
+}
+
+// "These are all its inputs", to the host, from one who is not to say so.
+static void lie(Scene *scene, int32_t liar, int32_t number, int64_t newest)
+{
+    FlSession *session = scene->net.node[liar].session;
+    FlStretchMessage m = {.player = number,
+                          .of = session->agreed.of[number],
+                          .final = true,
+                          .newest = newest,
+                          .first = newest + 1};
+    uint8_t bytes[FL_EVENT_SHORT_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_stretch_message_write(&w, BYTES, &m);
+    FlResult result =
+        fl__event_own(session, session->host, FL__OWN_STRETCH, bytes, fl_writer_size(&w));
+    assert_int_equal(result, FL_OK);
+}
+
+static void a_client_cannot_say_when_somebody_left(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    const int64_t off[] = {100000, -30, -2, 0, 3};
+    for (uint64_t seed = 0; seed < 15; seed++) {
+        open_scene(&scene, seed + 1, (FlTopology)(seed % 3));
+        begin(&scene, 5);
+        frames(&scene, 60);
+        int32_t number = net_number(&scene.net, 3);
+        int64_t known = fl_timeline_known(scene.player[0].timeline, number);
+        net_leave(&scene.net, 3);
+        close_player(&scene, 3);
+        for (int32_t f = 0; f < 40; f++) {
+            lie(&scene, 1, number, known + off[seed % 5]);
+            frames(&scene, 1);
+        }
+        frames(&scene, 400);
+        check_goes_on(&scene);
+        close_scene(&scene);
+    }
+}
+
+// The new host may believe a word of its predecessor, but not one that cannot be.
+static void a_new_host_does_not_believe_everything(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    const int64_t off[] = {100000, -30};
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        open_scene(&scene, seed + 1, FL_TOPOLOGY_MESH);
+        begin(&scene, 5);
+        frames(&scene, 60);
+        int32_t number = net_number(&scene.net, 0);
+        int64_t known = fl_timeline_known(scene.player[1].timeline, number);
+        net_leave(&scene.net, 0);
+        close_player(&scene, 0);
+        for (int32_t f = 0; f < 40; f++) {
+            if (scene.net.node[2].session->host != number) {
+                lie(&scene, 2, number, known + off[seed % 2]);
+            }
+            frames(&scene, 1);
+        }
+        frames(&scene, 400);
+        check_goes_on(&scene);
+        close_scene(&scene);
+    }
+}
+
+// The way between the host and one who then crashes fails; a newcomer still hears both, and has
+// settled inputs from after the host's last.
+static void a_newcomer_is_asked_what_it_has_of_a_leaver(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        open_scene(&scene, seed, FL_TOPOLOGY_MESH);
+        scene.net.weather = net_fair();
+        begin(&scene, 2);
+        frames(&scene, 60);
+        let_in(&scene, 2, 30);
+        frames(&scene, 10);
+        int32_t number = net_number(&scene.net, 1);
+        net_cut(&scene.net, 0, 1, true);
+        frames(&scene, 100);
+        net_crash(&scene.net, 1);
+        close_player(&scene, 1);
+        int64_t first = fl_timeline_first(scene.player[2].timeline, net_number(&scene.net, 2));
+        assert_true(fl_timeline_known(scene.player[0].timeline, number) < first);
+        assert_true(fl_timeline_known(scene.player[2].timeline, number) > first);
+        frames(&scene, 700);
+        check_settles(&scene);
+        close_scene(&scene);
+    }
+}
+
+static void open_large_scene(Scene *scene, uint64_t seed)
+{
+    open_scene(scene, seed, (FlTopology)(seed % 3));
+    scene->net.weather = net_fair();
+    scene->net.weather.rate_bytes_s = 150000;
+    scene->def.state_bytes = STATE_AT_MOST;
+    scene->def.save_every = 64;
+    begin(scene, 3);
+    frames(scene, 60);
+    let_in(scene, 3, 100);
+}
+
+static bool plays_here(const Scene *scene, int32_t node)
+{
+    int32_t number = net_number(&scene->net, node);
+    return fl_timeline_first(scene->player[node].timeline, number) != FL_TIMELINE_NEVER;
+}
+
+// It takes seconds; nobody waits for it meanwhile; and somebody may leave meanwhile.
+static void a_large_state_reaches_a_newcomer(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_large_scene(&scene, seed);
+        int32_t f = 0;
+        for (; f < 600 && !plays_here(&scene, 3); f++) {
+            frames(&scene, 1);
+            bool leaves = seed > 3 && f == 30;
+            if (leaves) {
+                net_leave(&scene.net, 1);
+                close_player(&scene, 1);
+            }
+            assert_true(scene.player[0].last_settled > tick_now(&scene, 0) - 100);
+        }
+        assert_true(f > 60 && f < 600);
+        frames(&scene, 300);
+        check_settles(&scene);
+        State state;
+        int64_t tick;
+        memcpy(&state, fl_timeline_settled(scene.player[3].timeline, &tick), sizeof state);
+        assert_true(state.played[net_number(&scene.net, 3)] > 50);
+        close_scene(&scene);
+    }
+}
+
+static void a_newcomer_that_leaves_before_it_has_its_state_stops_nobody(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        open_large_scene(&scene, seed);
+        frames(&scene, 20);
+        assert_false(plays_here(&scene, 3));
+        net_leave(&scene.net, 3);
+        close_player(&scene, 3);
+        frames(&scene, 300);
+        check_settles(&scene);
+        let_in(&scene, 3, 100); // another one has its number
+        frames(&scene, 500);
+        assert_true(plays_here(&scene, 3));
+        check_settles(&scene);
+        close_scene(&scene);
+    }
+}
+
+// More of a leaver's inputs than a link's queue takes at once.
+static void long_inputs_of_a_leaver_reach_everybody(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        open_scene(&scene, seed, (FlTopology)(seed % 3));
+        scene.net.weather = net_fair();
+        scene.net.def.input_bytes = scene.def.input_bytes = BYTES_AT_MOST;
+        scene.tick_ms = 3 * TICK_MS; // more of these a second is more than lines take
+        begin(&scene, 5);
+        frames(&scene, 900);
+        if (seed <= 3) {
+            net_leave(&scene.net, 3);
+        } else {
+            net_crash(&scene.net, 3);
+        }
+        close_player(&scene, 3);
+        frames(&scene, 700);
+        check_settles(&scene);
+        close_scene(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +654,13 @@ int main(void)
         cmocka_unit_test(who_comes_late_gets_a_state_and_plays),
         cmocka_unit_test(a_game_that_differs_is_named_by_its_first_tick),
         cmocka_unit_test(a_step_cannot_write_to_the_session),
+        cmocka_unit_test(without_memory_the_old_timeline_stays),
+        cmocka_unit_test(a_client_cannot_say_when_somebody_left),
+        cmocka_unit_test(a_new_host_does_not_believe_everything),
+        cmocka_unit_test(a_newcomer_is_asked_what_it_has_of_a_leaver),
+        cmocka_unit_test(a_large_state_reaches_a_newcomer),
+        cmocka_unit_test(a_newcomer_that_leaves_before_it_has_its_state_stops_nobody),
+        cmocka_unit_test(long_inputs_of_a_leaver_reach_everybody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

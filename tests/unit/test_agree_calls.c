@@ -562,6 +562,128 @@ static void figures_say_how_long_it_took(void **state)
     fl_calls_destroy(calls);
 }
 
+// ---------------------------------------------------------------- estates
+
+static FlEstateMessage some_estate(uint16_t number, uint32_t first, int32_t count, FlTime until)
+{
+    FlEstateMessage estate = {.number = number, .epoch = 1, .decided_count = count};
+    for (int32_t i = 0; i < count; i++) {
+        FlCallDecided decided = {{first + (uint32_t)i, 3, 1}, true, until};
+        estate.decided[i] = decided;
+    }
+    return estate;
+}
+
+static void an_estate_fills_no_table_for_longer_than_calls_live(void **state)
+{
+    (void)state;
+    FlCallsDef def = fl_calls_def_default();
+    FlCalls *calls;
+    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    FlTime now = FL_SEC(100);
+    FlTime longest = now + FL_CALL_LIFE_MOST + FL_CALLS_KEPT;
+    for (uint32_t i = 0; i < (uint32_t)def.heard_capacity; i += FL_ESTATE_CALLS) {
+        FlEstateMessage estate = some_estate(7, i, FL_ESTATE_CALLS, longest + 1 + FL_SEC(i));
+        assert_false(fl_calls_inherit(calls, &estate, now)); // so that the floor rises
+        estate = some_estate(7, i, FL_ESTATE_CALLS, now - FL_CALLS_KEPT - 1);
+        assert_true(fl_calls_inherit(calls, &estate, now)); // over: nobody asks for them again
+    }
+    for (uint32_t i = 0; i < (uint32_t)def.heard_capacity; i += FL_ESTATE_CALLS) {
+        FlEstateMessage estate = some_estate(7, i, FL_ESTATE_CALLS, longest);
+        assert_true(fl_calls_inherit(calls, &estate, now)); // there is room for all of these
+    }
+    FlCallMessage m = some_call(1000, now + FL_SEC(1));
+    assert_int_equal(fl_calls_hear(calls, &m, now), FL_HEARD_CROWDED);
+    FlEstateMessage over = some_estate(8, 2000, 1, now - FL_CALLS_KEPT - 1);
+    assert_true(fl_calls_inherit(calls, &over, now)); // which needs no room
+    FlTime later = longest + FL_CALLS_KEPT + 1;
+    m = some_call(1000, later + FL_SEC(1));
+    assert_int_equal(fl_calls_hear(calls, &m, later), FL_HEARD_NEW);
+    fl_calls_destroy(calls);
+}
+
+static void an_estate_decides_nothing_about_other_things(void **state)
+{
+    (void)state;
+    FlCallsDef def = fl_calls_def_default();
+    FlCalls *calls;
+    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    FlTime now = FL_SEC(100);
+    FlTime until = now + FL_SEC(1);
+    FlCallMessage taken = some_call(1, until);
+    FlCallMessage waiting = some_call(2, until);
+    FlCallMessage coming = some_call(3, until);
+    FlCallMessage out;
+    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_NEW);
+    assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+    assert_int_equal(fl_calls_hear(calls, &waiting, now), FL_HEARD_NEW);
+    FlEstateMessage estate =
+        some_estate(7, 1, 3, until); // whoever gave 7 away has guessed all three
+    assert_true(fl_calls_inherit(calls, &estate, now));
+    assert_int_equal(fl_calls_hear(calls, &coming, now), FL_HEARD_NEW);
+    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_WAITING);
+    assert_int_equal(fl_calls_decide(calls, taken.key, false), FL_OK);
+    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_REFUSED);
+    for (uint32_t serial = 2; serial <= 3; serial++) {
+        assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+        assert_true(out.key.serial == serial && out.number == 5);
+        assert_int_equal(fl_calls_decide(calls, out.key, false), FL_OK);
+        assert_int_equal(fl_calls_hear(calls, &out, now), FL_HEARD_REFUSED);
+    }
+    fl_calls_destroy(calls);
+}
+
+static void what_was_decided_here_stays_whatever_an_estate_says(void **state)
+{
+    (void)state;
+    FlCallsDef def = fl_calls_def_default();
+    FlCalls *calls;
+    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    FlTime now = FL_SEC(100);
+    FlTime until = now + FL_SEC(1);
+    FlCallMessage m[3];
+    FlCallMessage out;
+    for (uint32_t i = 0; i < 3; i++) { // refused, taken, waiting
+        m[i] = some_call(i, until);
+        assert_int_equal(fl_calls_hear(calls, &m[i], now), FL_HEARD_NEW);
+        if (i < 2) {
+            assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+        }
+    }
+    assert_int_equal(fl_calls_decide(calls, m[0].key, false), FL_OK);
+    FlEstateMessage estate = some_estate(5, 0, 3, until);
+    assert_true(fl_calls_inherit(calls, &estate, now));
+    assert_int_equal(fl_calls_hear(calls, &m[0], now), FL_HEARD_REFUSED);
+    assert_int_equal(fl_calls_hear(calls, &m[1], now), FL_HEARD_WAITING);
+    assert_int_equal(fl_calls_hear(calls, &m[2], now), FL_HEARD_APPLIED); // by who had it before us
+    assert_int_equal(fl_calls_take(calls, &out), FL_NOT_FOUND);
+    fl_calls_destroy(calls);
+}
+
+// The same name for another thing is a cheat's: it is never open twice, so that no place is lost.
+static void a_name_is_open_for_one_thing_only(void **state)
+{
+    (void)state;
+    FlCallsDef def = fl_calls_def_default();
+    FlCalls *calls;
+    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    FlCallMessage first = some_call(1, FL_SEC(1));
+    FlCallMessage second = first;
+    second.number = 6;
+    FlCallMessage out;
+    assert_int_equal(fl_calls_hear(calls, &first, 0), FL_HEARD_NEW);
+    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_WAITING);
+    assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_WAITING);
+    assert_int_equal(fl_calls_take(calls, &out), FL_NOT_FOUND);
+    assert_int_equal(fl_calls_decide(calls, first.key, true), FL_OK);
+    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_NEW);
+    assert_int_equal(fl_calls_decide(calls, first.key, false), FL_OK);
+    assert_int_equal(fl_calls_hear(calls, &first, 0), FL_HEARD_APPLIED);
+    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_REFUSED);
+    fl_calls_destroy(calls);
+}
+
 // ---------------------------------------------------------------- hits
 
 static bool blocked(void *ctx, FlVec3 from, FlVec3 to)
@@ -634,6 +756,10 @@ int main(void)
         cmocka_unit_test(a_full_table_takes_no_new_call_until_old_ones_have_ended),
         cmocka_unit_test(a_predicted_state_is_the_answer),
         cmocka_unit_test(figures_say_how_long_it_took),
+        cmocka_unit_test(an_estate_fills_no_table_for_longer_than_calls_live),
+        cmocka_unit_test(an_estate_decides_nothing_about_other_things),
+        cmocka_unit_test(what_was_decided_here_stays_whatever_an_estate_says),
+        cmocka_unit_test(a_name_is_open_for_one_thing_only),
         cmocka_unit_test(hits_that_cannot_be_are_refused),
         cmocka_unit_test(a_missile_comes_as_near_as_a_fine_search_finds),
     };

@@ -176,6 +176,66 @@ static void a_full_order_refuses_and_forgets_nothing(void **state)
     fl_order_destroy(order);
 }
 
+static void before_anything_is_played_nothing_is_given_out(void **state)
+{
+    (void)state;
+    FlOrder *order = order_of(3);
+    FlOrdered action = {.writer = 1, .play = INT64_MIN};
+    FlOrdered out;
+    assert_int_equal(fl_order_put(order, &action), FL_OK);
+    assert_int_equal(fl_order_take(order, INT64_MIN, &out), FL_NOT_FOUND); // as lags say it
+    assert_int_equal(fl_order_take(order, INT64_MIN + 1, &out), FL_OK);
+    fl_order_destroy(order);
+}
+
+/// By what is dropped on the way: one writer's earliest, and whatever is too far ahead.
+static void what_is_dropped_is_gone_and_the_rest_keeps_its_order(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(824);
+    for (int32_t k = 0; k < CASES(200); k++) {
+        FlOrdered sorted[ACTIONS];
+        FlOrdered mixed[ACTIONS];
+        make_actions(&r, sorted);
+        memcpy(mixed, sorted, sizeof mixed);
+        shuffle(&r, mixed);
+        FlOrder *order = order_of(ACTIONS);
+        int32_t waiting[4] = {0};
+        for (int32_t i = 0; i < ACTIONS; i++) {
+            put(order, &mixed[i]);
+            waiting[mixed[i].writer]++;
+        }
+        int32_t writer = (int32_t)fl_random_below(&r, 4);
+        int32_t drops = (int32_t)fl_random_below(&r, 30);
+        FlTime last = random_time(&r, -60, 160);
+        for (int32_t i = 0; i < drops; i++) {
+            assert_int_equal(fl_order_waiting(order, writer), waiting[writer] - i);
+            assert_true(fl_order_drop(order, writer));
+        }
+        int32_t trimmed = fl_order_trim(order, last);
+        int32_t skipped = 0;
+        int32_t beyond = 0;
+        FlOrdered out;
+        for (int32_t i = 0; i < ACTIONS; i++) {
+            bool skip = sorted[i].writer == writer && skipped < drops;
+            skipped += skip ? 1 : 0;
+            beyond += !skip && sorted[i].play > last ? 1 : 0;
+            if (!skip && sorted[i].play <= last) {
+                assert_int_equal(fl_order_take(order, FL_FOREVER, &out), FL_OK);
+                assert_true(out.writer == sorted[i].writer && out.sequence == sorted[i].sequence);
+                assert_int_equal(out.bytes[0], (uint8_t)out.sequence);
+                assert_false(out.late);
+            }
+        }
+        assert_int_equal(trimmed, beyond);
+        assert_int_equal(fl_order_take(order, FL_FOREVER, &out), FL_NOT_FOUND);
+        assert_int_equal(fl_order_waiting(order, writer), 0);
+        assert_false(fl_order_drop(order, writer));
+        assert_int_equal(fl_order_room(order), ACTIONS);
+        fl_order_destroy(order);
+    }
+}
+
 /// Memory that runs out after so many requests.
 typedef struct Scarce {
     int32_t left, live;
@@ -237,6 +297,8 @@ int main(void)
         cmocka_unit_test(what_comes_after_something_later_was_given_out_is_given_out_as_late),
         cmocka_unit_test(an_action_that_was_here_before_is_dropped_and_counted),
         cmocka_unit_test(a_full_order_refuses_and_forgets_nothing),
+        cmocka_unit_test(before_anything_is_played_nothing_is_given_out),
+        cmocka_unit_test(what_is_dropped_is_gone_and_the_rest_keeps_its_order),
         cmocka_unit_test(without_memory_nothing_is_made_and_later_nothing_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
