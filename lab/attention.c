@@ -125,16 +125,18 @@ static LabStatus run_mode(const LabRun *run, const AttentionSettings *s, Attenti
     LabStatus status = LAB_OK;
     for (int32_t r = 0; r < run->runs && status == LAB_OK; r++) {
         AttentionMatch match = {0};
-        play->seed = fl_random_at(run->seed, 900, (uint64_t)r);
+        AttentionPlay one = *play;
+        one.seed = fl_random_at(run->seed, 900, (uint64_t)r);
         if (s->trace != NULL) {
             double seconds = s->seconds + 5.0;
             status = attention_match_load(s->trace, r * s->seconds, seconds, &match, error);
-            play->match = &match;
+            one.match = &match;
+            one.players = match.players;
             play->players = match.players;
         }
-        status = status == LAB_OK ? attention_play(play, &figures[r], error) : status;
+        status = status == LAB_OK ? attention_play(&one, &figures[r], error) : status;
         if (status == LAB_OK) {
-            add_series(play, r, &figures[r], series);
+            add_series(&one, r, &figures[r], series);
         }
         attention_match_free(&match);
     }

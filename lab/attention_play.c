@@ -317,6 +317,7 @@ LabStatus attention_play(const AttentionPlay *play, AttentionFigures *figures, L
     LabStatus status =
         made ? run_match(&match, error) : lab_fail(error, LAB_FAILED, "out of memory");
     if (status == LAB_OK) {
+        FL_ASSERT(match.looks != NULL && match.mesh.nodes != NULL);
         figures_of(&match, figures);
     }
     arena_mesh_destroy(&match.mesh);

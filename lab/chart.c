@@ -254,15 +254,17 @@ static void draw_ticks(const Chart *chart, double low, double high, bool log, Pl
                        bool vertical, Text *svg)
 {
     if (log) {
-        for (double power = ceil(low - 1e-9); power <= high + 1e-9; power += 1.0) {
+        int32_t last = (int32_t)floor(high + 1e-9);
+        for (int32_t power = (int32_t)ceil(low - 1e-9); power <= last; power++) {
             double value = pow(10.0, power);
             draw_tick(chart, value, place_fn(chart, value), vertical, svg);
         }
         return;
     }
     double step = chart_round_step(high - low);
-    for (double n = ceil(low / step); n * step <= high; n += 1.0) {
-        double value = n * step + 0.0;
+    int64_t last = (int64_t)floor(high / step);
+    for (int64_t n = (int64_t)ceil(low / step); n <= last; n++) {
+        double value = (double)n * step;
         draw_tick(chart, value, place_fn(chart, value), vertical, svg);
     }
 }

@@ -27,7 +27,7 @@ DuelsCast duels_cast(DuelsSkills skills, uint64_t seed)
     // Streams apart: the same seed gives the same characters, whatever their skills.
     FlRandom characters = {seed, 0, 0};
     FlRandom levels = {seed, 1, 0};
-    int32_t left[ARENA_CHARACTER_COUNT];
+    int32_t left[ARENA_CHARACTER_COUNT] = {0};
     DuelsCast cast;
     for (int32_t i = 0; i < ARENA_CHARACTER_COUNT; i++) {
         left[i] = i;

@@ -580,11 +580,11 @@ typedef struct FlCallDone {
     FlTime latency_ns; ///< From the call to knowing.
 } FlCallDone;
 
-/// Calls on an entity, somebody's or our own. `*id` comes back with the result.
+/// Calls on an entity, somebody's or our own. `*serial` comes back as the result's id.
 /// Errors: FL_STALE_ID; FL_BAD_VALUE (too long); FL_WOULD_BLOCK (too many are open, take results;
 /// or session time is not known yet).
-FL_API FL_NODISCARD FlResult fl_call_send(FlSession *session, FlEntityId entity,
-                                          const FlCallDef *call, FlTime now, uint32_t *id);
+FL_API FL_NODISCARD FlResult fl_call_send(FlSession *session, FlEntityId id, const FlCallDef *call,
+                                          FlTime now, uint32_t *serial);
 
 /// The next call to decide. Take all every tick, and answer each before the next. Errors:
 /// FL_NOT_FOUND.

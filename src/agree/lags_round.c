@@ -17,8 +17,8 @@
 // with its vector, so all find the same shift; and having told it, nobody lowers it by an older
 // round.
 //
-// Invariant: with a vector of ours under way (vectors[self].round is not round_solved) neither ramp's
-// target falls.
+// Invariant: with a vector of ours under way (vectors[self].round is not round_solved) neither
+// ramp's target falls.
 #include "private.h"
 
 #define TELLINGS 8                   // of one's part, before a round counts as stuck

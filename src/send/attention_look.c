@@ -94,8 +94,9 @@ static inline float angle_of(float q)
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-void fl__attention_look(int32_t count, const FlAttentionRow *row, const FlAttentionView *view,
-                        float *restrict angle, float *restrict value)
+static void
+look(int32_t count, const FlAttentionRow *row, const FlAttentionView *view, float *restrict angle,
+     float *restrict value)
 {
     const float *x = row->x;
     const float *y = row->y;
@@ -126,4 +127,11 @@ void fl__attention_look(int32_t count, const FlAttentionRow *row, const FlAttent
         aim = aimed > 0.0f ? aim : 0.0f;
         value[i] = present[i] * (v.proximity * near * sqrtf(near) + v.aim * aim);
     }
+}
+
+// Apart from the loop: a function in several versions would be exported.
+void fl__attention_look(int32_t count, const FlAttentionRow *row, const FlAttentionView *view,
+                        float *restrict angle, float *restrict value)
+{
+    look(count, row, view, angle, value);
 }
