@@ -6,7 +6,7 @@
 // every call made here gets one result.
 #include "fuzz.h"
 
-#include "fairlead/agree.h"
+#include "fairlead/call.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "fairlead/agree.h"
+#include "fairlead/timeline.h"
 
 enum { INPUT_BYTES = 2, STATE_BYTES = 24, NEAR = 100000 };
 

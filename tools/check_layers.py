@@ -1,7 +1,7 @@
 """Who may include whom. The table is the one in docs/architecture.md; the library stays free of I/O and clocks.
 
-A room's files see its own private.h, its own public header, the public headers of the rooms it uses, and
-base/private.h. Programs see include/fairlead and each other's folders, never src/; a game sees include/fairlead and itself.
+A room's files see its own private.h, its own public headers, the public headers of the rooms it uses, and
+base/private.h. A room has one public header of its name; those that have more are named here. Programs see include/fairlead and each other's folders, never src/; a game sees include/fairlead and itself.
 """
 import re
 
@@ -18,16 +18,20 @@ USES = {
     "show": "base motion wire",
     "agree": "base motion wire",
     "group": "base wire",
-    "session": "base wire motion clock seal link send show agree group",
+    "crowd": "base motion wire",
+    "session": "base wire motion clock seal link send show agree group crowd",
     "impair": "base",
     "net": "base",
 }
+HEADERS = {"agree": "agree timeline call"}
 PROGRAMS = ("app", "bench", "examples", "games", "lab")
 
 # What compiles anywhere and neither waits, reads a clock nor talks to the system. Only `net` goes beyond.
 PURE = {"float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h", "stdbool.h", "stddef.h", "stdint.h",
         "stdlib.h", "string.h"}
 EXTRA = {"base": {"stdio.h"}, "motion": {"emmintrin.h"}, "seal": {"sodium.h"}}  # stdio: an assert's last words
+
+ROOM_OF = {header: room for room in USES for header in HEADERS.get(room, room).split()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)')
 
@@ -43,7 +47,8 @@ def includes(path):
 
 
 def check_room(room, path, problems):
-    allowed = {f"fairlead/{name}.h" for name in [room, *USES[room].split()]}
+    seen = {room, *USES[room].split()}
+    allowed = {f"fairlead/{header}.h" for header, owner in ROOM_OF.items() if owner in seen}
     if "src" in path.relative_to(tree.ROOT).parts:
         allowed |= {"private.h", f"{room}/private.h", "base/private.h"}
     system = PURE | EXTRA.get(room, set())
@@ -72,7 +77,7 @@ for path in tree.files(".c", ".h"):
         room = parts[1]
     elif parts[:2] == ("include", "fairlead") and parts[2] != "fairlead.h":
         headers.add(path.stem)
-        room = path.stem
+        room = ROOM_OF.get(path.stem, path.stem)
     else:
         if parts[0] in PROGRAMS:
             check_program(path, problems)
@@ -83,6 +88,7 @@ for path in tree.files(".c", ".h"):
     check_room(room, path, problems)
     if parts[0] == "src" and path.suffix == ".h" and path.name != "private.h":
         problems.append(f"{path.relative_to(tree.ROOT)}: a room has one private header, private.h")
-problems += [f"src/{room}: has no include/fairlead/{room}.h" for room in sorted(rooms - headers)]
-problems += [f"include/fairlead/{room}.h: has no src/{room}" for room in sorted(headers - rooms)]
+wanted = {header for header, room in ROOM_OF.items() if room in rooms}
+problems += [f"src/{ROOM_OF[header]}: has no include/fairlead/{header}.h" for header in sorted(wanted - headers)]
+problems += [f"include/fairlead/{header}.h: has no src/{ROOM_OF.get(header, header)}" for header in sorted(headers - wanted)]
 tree.report(problems)

@@ -11,7 +11,9 @@
 
 #include "fairlead/agree.h"
 #include "fairlead/base.h"
+#include "fairlead/call.h"
 #include "fairlead/clock.h"
+#include "fairlead/crowd.h"
 #include "fairlead/group.h"
 #include "fairlead/impair.h"
 #include "fairlead/link.h"
@@ -21,6 +23,7 @@
 #include "fairlead/send.h"
 #include "fairlead/session.h"
 #include "fairlead/show.h"
+#include "fairlead/timeline.h"
 #include "fairlead/wire.h"
 
 #include <string.h>

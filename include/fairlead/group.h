@@ -20,6 +20,7 @@ typedef enum FlTopology {
     FL_TOPOLOGY_STAR,   ///< Everybody with the host, which passes on.
     FL_TOPOLOGY_MESH,   ///< Introduced peers directly; who cannot reach each other does not meet.
     FL_TOPOLOGY_HYBRID, ///< Directly where it works, through the host where it does not.
+    FL_TOPOLOGY_CROWD,  ///< Many players over few lanes (room `crowd`); the host introduces only.
 } FlTopology;
 
 /// How somebody left.
@@ -53,6 +54,8 @@ typedef enum FlGroupKind {
     FL_GROUP_SCOPE = 6,
     FL_GROUP_MEET = 7,
     FL_GROUP_REACH = 8,
+    FL_GROUP_WANT = 9,
+    FL_GROUP_PLAN = 10,
     FL_GROUP_CALL = 16, ///< These are room `agree`'s.
     FL_GROUP_ANSWER = 17,
     FL_GROUP_ESTATE = 18,
@@ -160,5 +163,13 @@ FL_API void fl_meet_message_write(FlWriter *writer, const FlMeetMessage *message
 FL_API FL_NODISCARD bool fl_meet_message_read(FlReader *reader, FlMeetMessage *message);
 FL_API void fl_reach_message_write(FlWriter *writer, const FlReachMessage *message);
 FL_API FL_NODISCARD bool fl_reach_message_read(FlReader *reader, FlReachMessage *message);
+
+/// Crowds: a member wants to be introduced to another,
+FL_API void fl_want_message_write(FlWriter *writer, uint16_t member);
+FL_API FL_NODISCARD bool fl_want_message_read(FlReader *reader, uint16_t *member);
+
+/// and the host says by which plane they carry each other's updates.
+FL_API void fl_plan_message_write(FlWriter *writer, uint8_t order);
+FL_API FL_NODISCARD bool fl_plan_message_read(FlReader *reader, uint8_t *order);
 
 #endif

@@ -28,13 +28,16 @@
 
 #include "fairlead/agree.h"
 #include "fairlead/base.h"
+#include "fairlead/call.h"
 #include "fairlead/clock.h"
+#include "fairlead/crowd.h"
 #include "fairlead/group.h"
 #include "fairlead/link.h"
 #include "fairlead/motion.h"
 #include "fairlead/seal.h"
 #include "fairlead/send.h"
 #include "fairlead/show.h"
+#include "fairlead/timeline.h"
 #include "fairlead/wire.h"
 
 // ---------------------------------------------------------------- names
@@ -89,9 +92,12 @@ typedef struct FlSessionDef {
                              ///< host then.
     FlLagsDef lags;          ///< When actions are played; the same at all. `self` is filled in.
     FlTime gather_ns;        ///< An update waits this long for others to share its packet.
-    double upload_bytes_s;  ///< What may go out in all, over all lines and with all headers, in any
-                            ///< second; at least 1000. 0: as much as each link's budget allows.
-    FlFocusDef focus;       ///< How policies `focus` and `focus+equal` spend it.
+    double upload_bytes_s; ///< What may go out in all, over all lines and with all headers, in any
+                           ///< second; at least 1000. 0: as much as each link's budget allows.
+    int32_t update_least_bytes; ///< A datagram with updates counts there as so much at least, to
+                                ///< measure with what longer ones would do; at most 256. 0: as is.
+    FlFocusDef focus;           ///< How policies `focus` and `focus+equal` spend it.
+    FlCrowdDef crowd;           ///< Crowds: how. Who is who and what may go out is filled in.
     FlTime guide_from_ns;   ///< Receivers at best effort are guided once they are told less often
                             ///< than this; more often, updates serve them better. 0: always.
     FlTimeMode time_mode;   ///< By which clock others' updates are placed here.
@@ -555,7 +561,7 @@ FL_API FL_NODISCARD FlResult fl_session_player(FlSession *session, FlPeerId peer
 // Changing what somebody else owns: "I hit it", "I take it". A call goes to the owner, whose game
 // decides it, once; the caller learns applied, refused or unknown, and the new state with it. What
 // calls change belongs into the entity's state blob; that, and only that, outlives its owner
-// (FlEntityDef.stays). fairlead/agree.h has the kinds and their arguments; docs/guide/calls.md.
+// (FlEntityDef.stays). fairlead/call.h has the kinds and their arguments; docs/guide/calls.md.
 
 /// A call on an entity of ours, to be decided.
 typedef struct FlCall {
@@ -617,6 +623,14 @@ FL_API FL_NODISCARD FlResult fl_call_verify_hit(FlSession *session, FlEntityId t
                                                 const FlHitRules *rules, FlTime now,
                                                 FlHitVerdict *verdict);
 
+// ---------------------------------------------------------------- crowds
+
+/// A client's crowd (FL_TOPOLOGY_CROWD): tell it our avatar, whom we look at, and ask it where the
+/// others are, all in session time. Members are by number (FlPeerStatus.number). NULL in any other
+/// session, and until we are in. Its host keeps the list and introduces; it does not play, and the
+/// session ends with it.
+FL_API FlCrowd *fl_session_crowd(FlSession *session);
+
 // ---------------------------------------------------------------- counters
 
 /// X(name, word, meaning)
@@ -626,6 +640,8 @@ FL_API FL_NODISCARD FlResult fl_call_verify_hit(FlSession *session, FlEntityId t
     X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
     X(UPDATES_RELAYED, "updates_relayed", "others' updates put into packets, once per receiver")   \
+    X(BYTES_COUNTED, "bytes_counted",                                                              \
+      "bytes sent with all headers, as upload_bytes_s counts them")                                \
     X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \
     X(STATES_TAKEN, "states_taken", "state blobs received and kept")                               \
     X(INPUTS_TAKEN, "inputs_taken", "inputs received for the first time")                          \

@@ -43,6 +43,7 @@ FlResult fl_calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, uin
     }
     memset(asked, 0, sizeof *asked);
     asked->state = ASKED_WAITING;
+    calls->asked_waiting++;
     asked->version = version;
     asked->made = now;
     asked->next = now;
@@ -79,6 +80,7 @@ static void finish(FlCalls *calls, Asked *asked, FlCallVerdict verdict, FlCallWh
                            .latency_ns = fl_span(now, asked->made)};
     asked->result = result;
     asked->state = ASKED_DONE;
+    calls->asked_waiting--;
     asked->order = calls->asked_order++;
     if (verdict != FL_CALL_UNKNOWN) {
         fl__calls_latency(calls, result.latency_ns);
@@ -103,6 +105,9 @@ static void expire(FlCalls *calls, FlTime now)
 
 bool fl_calls_due(FlCalls *calls, FlTime now, FlCallMessage *message)
 {
+    if (calls->asked_waiting == 0) {
+        return false; // most of the time, and asked for with every packet
+    }
     expire(calls, now);
     for (int32_t i = 0; i < calls->def.asked_capacity; i++) {
         Asked *asked = &calls->asked[i];
@@ -198,7 +203,7 @@ FlResult fl_calls_done(FlCalls *calls, FlTime now, FlCallResult *result)
 FlTime fl_calls_deadline(const FlCalls *calls)
 {
     FlTime deadline = FL_FOREVER;
-    for (int32_t i = 0; i < calls->def.asked_capacity; i++) {
+    for (int32_t i = 0; calls->asked_waiting > 0 && i < calls->def.asked_capacity; i++) {
         const Asked *asked = &calls->asked[i];
         if (asked->state == ASKED_WAITING) {
             FlTime end = fl_time_add(asked->message.until, FL_CALLS_KEPT);

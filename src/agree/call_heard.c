@@ -4,6 +4,10 @@
 // after its end none is taken for new. So none is decided twice, whatever comes again and however
 // late. When there is no room left new calls are not taken: they come again.
 //
+// No caller has more places than are left for others: whoever calls without end has half of the
+// table, and everybody who comes later still finds room. What is inherited leaves a quarter of it:
+// who gives a thing away may name any callers.
+//
 // A call here is a name and a thing: who gives a thing away may say anything about calls to it, but
 // nothing about calls to other things, whose names it can guess. Open is a name only once.
 #include "private.h"
@@ -50,14 +54,26 @@ static bool is_over(const HeardKey *heard, FlTime now)
     return decided && now > fl_time_add(heard->until, FL_CALLS_KEPT);
 }
 
-static int32_t place(const FlCalls *calls, FlTime now)
+/// What the table has left.
+typedef struct Room {
+    int32_t at; // the first place that is free; -1: none
+    int32_t free;
+    int32_t theirs; // places of one caller
+} Room;
+
+static Room room_for(const FlCalls *calls, FlCallKey key, FlTime now)
 {
+    Room room = {.at = -1};
     for (int32_t i = 0; i < calls->def.heard_capacity; i++) {
-        if (calls->heard[i].state == HEARD_FREE || is_over(&calls->heard[i], now)) {
-            return i;
+        const HeardKey *heard = &calls->heard[i];
+        if (heard->state == HEARD_FREE || is_over(heard, now)) {
+            room.at = room.at < 0 ? i : room.at;
+            room.free++;
+        } else {
+            room.theirs += heard->key.from == key.from ? 1 : 0;
         }
     }
-    return -1;
+    return room;
 }
 
 static FlCallHeard again(FlCalls *calls, int32_t at)
@@ -86,11 +102,12 @@ FlCallHeard fl_calls_hear(FlCalls *calls, const FlCallMessage *message, FlTime n
         calls->count[FL_CALLS_LATE]++;
         return FL_HEARD_LATE;
     }
-    at = place(calls, now);
-    if (at < 0) {
+    Room room = room_for(calls, message->key, now);
+    if (room.theirs >= room.free) {
         calls->count[FL_CALLS_CROWDED]++;
         return FL_HEARD_CROWDED;
     }
+    at = room.at;
     HeardKey heard = {message->key, HEARD_WAITING, message->number, message->until};
     calls->heard[at] = heard;
     calls->messages[at] = *message;
@@ -203,9 +220,12 @@ bool fl_calls_inherit(FlCalls *calls, const FlEstateMessage *estate, FlTime now)
         if (ours || is_over(&heard, now)) {
             continue;
         }
-        at = at >= 0 ? at : place(calls, now);
         if (at < 0) {
-            return false;
+            Room room = room_for(calls, heard.key, now);
+            if (room.free <= calls->def.heard_capacity / 4) {
+                return false;
+            }
+            at = room.at;
         }
         calls->heard[at] = heard;
     }

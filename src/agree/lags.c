@@ -104,6 +104,8 @@ void fl_lags_member(FlLags *lags, int32_t peer, bool present, FlTime now)
         return;
     }
     Fl__LagsPeer fresh = {.since = now};
+    // Who goes may have been the one whose way made all lags long.
+    lags->need = lags->need || (!present && fl__lags_has(lags->members, peer));
     lags->peers[peer] = fresh;
     memset(&lags->vectors[peer], 0, sizeof lags->vectors[peer]);
     lags->solved_members &= ~(UINT64_C(1) << peer); // a round is due, also if it is back already

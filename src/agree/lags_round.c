@@ -202,12 +202,15 @@ static void take_lags(FlLags *lags, const Round *round, FlTime now)
     Fl__LagsPeer *self = &lags->peers[lags->def.self];
     FlTime b = lags->solved_b[lags->def.self];
     if (lags->vectors[lags->def.self].plays != FL__LAGS_TOGETHER) {
-        // Nobody depends on what was before.
+        // Nobody depends on what was before; but who played alone and keeps its play time goes on
+        // from the last stamp.
+        bool back = lags->plays && lags->solved_a > lags->a.to;
         Fl__LagsRamp fresh_a = {lags->solved_a, lags->solved_a, now};
         Fl__LagsRamp fresh_b = {b, b, now};
         lags->a = fresh_a;
         lags->b = fresh_b;
-        lags->stamped = INT64_MIN;
+        lags->stamped = back ? INT64_MIN : lags->stamped;
+        lags->count[FL_LAGS_ANEW] += back ? 1 : 0;
     } else {
         FL_ASSERT(lags->solved_a <= lags->a.to); // see shift
         raise_b(lags, b, now);

@@ -18,6 +18,8 @@
 #define FAIRLEAD_AGREE_PRIVATE_H
 
 #include "fairlead/agree.h"
+#include "fairlead/call.h"
+#include "fairlead/timeline.h"
 
 // ---------------------------------------------------------------- lags.c, lags_round.c
 
@@ -86,7 +88,7 @@ struct FlLags {
     // flags
     bool sends, plays;
     bool together; // the lags in force are not ours alone
-    bool need;     // something came too near to its time
+    bool need;     // a round: something came too near to its time, or somebody is gone
     bool vector_due, ready_due;
     bool repeats; // what is due was told before
     bool asked;   // by somebody who lacks something of the round
@@ -243,6 +245,7 @@ struct FlCalls {
     HeardKey *heard;
     FlCallMessage *messages; // of `heard`
     int64_t *order;          // of `heard`: in which they came
+    int32_t asked_waiting;   // of `asked`, those without an answer
     int64_t asked_order, heard_order;
     uint32_t serial; // the last that was given
     FlTime latency_max;

@@ -221,6 +221,7 @@ static double reach(const FlClock *clock, const View *v, const Rank *r, int32_t 
 
 static double edge_scale(const FlClock *clock, const View *v, int32_t edge, double slope)
 {
+    FL_ASSERT(v->count >= EDGE_BLOCKS);
     double scale = EDGE_BLUR * (double)clock->stamp_error_s + 1e-9;
     double far = 0.0;
     for (int32_t way = 0; way < 2; way++) {

@@ -239,3 +239,29 @@ bool fl_reach_message_read(FlReader *r, FlReachMessage *m)
     m->direct = take_bool(r);
     return is_whole(r);
 }
+
+// WANT: kind 8 = 9, member 16.
+void fl_want_message_write(FlWriter *w, uint16_t member)
+{
+    begin(w, FL_GROUP_WANT);
+    fl_writer_put(w, member, 16);
+}
+
+bool fl_want_message_read(FlReader *r, uint16_t *member)
+{
+    *member = take_16(r);
+    return is_whole(r);
+}
+
+// PLAN: kind 8 = 10, order 8.
+void fl_plan_message_write(FlWriter *w, uint8_t order)
+{
+    begin(w, FL_GROUP_PLAN);
+    fl_writer_put(w, order, 8);
+}
+
+bool fl_plan_message_read(FlReader *r, uint8_t *order)
+{
+    *order = (uint8_t)fl_reader_take(r, 8);
+    return is_whole(r);
+}

@@ -219,16 +219,45 @@ static void fragment_encode(const OutSlot *slot, uint8_t stream, uint16_t serial
     fl_writer_bytes(w, slot->bytes, slot->length);
 }
 
+// What a packet can take of the quickest that are under way already: with many of them on a long
+// way they would fill all packets, and what is new would wait until they are acknowledged.
+typedef struct Spare {
+    int32_t count, bytes;
+} Spare;
+
+static Spare spare_of(const Stream *s, const FlWriter *w, const Repeat *repeat, FlTime now,
+                      const Fragments *fragments)
+{
+    Spare spare = {FRAGMENTS_PER_PACKET - fragments->count, BYTES_AT_MOST - fl_writer_size(w)};
+    for (int64_t n = s->out_first; n < s->out_next; n++) {
+        const OutSlot *slot = out_at(s, n);
+        bool due = slot_goes(slot, repeat, now);
+        spare.count -= due ? 1 : 0;
+        spare.bytes -= due ? HEADER_BYTES + slot->length : 0;
+    }
+    return spare;
+}
+
+static bool spare_take(Spare *spare, int32_t bytes)
+{
+    bool fits = spare->count > 0 && spare->bytes >= bytes;
+    spare->count -= fits ? 1 : 0;
+    spare->bytes -= fits ? bytes : 0;
+    return fits;
+}
+
 void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
                        const Repeat *repeat, Fragments *fragments)
 {
     cut_fragments(s);
+    Spare spare = spare_of(s, w, repeat, now, fragments);
     for (int64_t n = s->out_first; n < s->out_next && fragments->count < FRAGMENTS_PER_PACKET;
          n++) {
         const OutSlot *slot = out_at(s, n);
-        bool quickest = slot->quickest && !slot->refused && !slot->acked;
-        bool wanted = quickest || (slot_goes(slot, repeat, now) && budget_bytes > 0.0);
         int32_t bytes = HEADER_BYTES + slot->length;
+        bool quickest = slot->quickest && !slot->refused && !slot->acked;
+        bool due = slot_goes(slot, repeat, now);
+        bool wanted = due ? quickest || budget_bytes > 0.0 : quickest && spare_take(&spare, bytes);
         if (!wanted || bytes > BYTES_AT_MOST - fl_writer_size(w)) {
             continue;
         }

@@ -5,8 +5,9 @@
 // receiver under them. The ledger stays the only record; a frame marks what is due, and what did
 // not go by the next frame is decided anew.
 //
-// Both know a *focus set*: the n pairs with the highest attention, n being the bytes of a frame,
-// times a share, over what an update really takes. Who does not look at all is never in it. Of
+// Both know a *focus set*: the n pairs with the highest attention, n being the updates that a frame
+// has bytes for, by what they really take, times a share. What is too little for one more counts at
+// the next frame: 3.6 are four in three frames of five. Who does not look at all is never in it. Of
 // equals, those who were in it stay. It breathes with the bytes; a pair's *class* does not follow
 // at once: who was in the set in the last LINGER frames is still served as if.
 //
@@ -142,8 +143,11 @@ static double count_ranks(const FlLedger *ledger, FlSendPolicy policy, int32_t r
 static void choose_set(FlLedger *ledger, FlSendPolicy policy, double bytes)
 {
     int32_t ranks[RANKS];
-    double allowed = bytes * ledger->focus.def.share / count_ranks(ledger, policy, ranks);
+    double *credit = &ledger->focus.credit[policy == FL_SEND_FOCUS ? 0 : 1];
+    double updates = floor(bytes / count_ranks(ledger, policy, ranks));
+    double allowed = updates * ledger->focus.def.share + *credit;
     int32_t left = allowed < INT32_MAX ? (int32_t)allowed : INT32_MAX;
+    *credit = allowed < INT32_MAX ? allowed - left : 0.0;
     int32_t lowest = RANKS - 1;
     while (lowest > 1 && ranks[lowest] <= left) { // ranks 0 and 1 do not look
         left -= ranks[lowest--];

@@ -172,7 +172,7 @@ typedef struct FlFocus {
     FlTime next; ///< No frame before; INT64_MIN: nothing was exported yet.
     bool news;   ///< Something was exported, lost or watched since the last frame.
     double bytes, header_bytes;
-    double mean_bytes;  ///< Of `bytes` over some frames.
+    double credit[2];   ///< Of the focus set's size: a part of one, by policy.
     FlFocusFrame frame; ///< The last.
 } FlFocus;
 

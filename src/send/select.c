@@ -2,13 +2,14 @@
 //
 // Keys are whole numbers, the higher the more urgent. The lowest that still goes is found digit by
 // digit, the highest first: the bytes asked for under each digit are summed, and the sums walked
-// down until the bytes are spent. Three passes over the keys, no list of candidates, no sorting.
+// down until the bytes are spent. Four passes over the keys, no list of candidates, no sorting.
+// Digits are short: where pairs are few, walking the sums of longer ones costs more than a pass.
 // Among equal keys the first in order of entity and receiver go.
 #include "private.h"
 
-#define DIGIT_BITS 11
+#define DIGIT_BITS 8
 #define DIGITS (1 << DIGIT_BITS)
-#define TOP_SHIFT 22 // of the first of three digits: 10, 11 and 11 bits
+#define TOP_SHIFT 24 // of the first of four digits
 
 bool fl__pair_next(const FlLedger *ledger, FlSendPolicy policy, int32_t *entity, int32_t *receiver)
 {

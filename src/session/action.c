@@ -6,9 +6,16 @@
 // is the quickest, while few are under way: each of those rides in every packet until it is
 // acknowledged, and many of them would fill the line and delay each other.
 //
-// A message goes to all or waits: an action has one play time, so it cannot be half sent and then
-// tried again. So there is an outbox; what a full line holds up stays in it, with a bit for each
-// member that has not got it, and later ones wait behind it.
+// Letters go to members that are *there*: those that have been heard from by a letter of their own,
+// and the host. Who has just come is told about the session first; letters that ride in every
+// packet would leave no room for that on a long way. Once it knows everything it greets all others
+// by its first letter, and again every second whom it has not heard. The host passes letters on to
+// those only that it has heard itself.
+//
+// A message goes to all who are there or waits: an action has one play time, so it cannot be half
+// sent and then tried again. So there is an outbox; what a full line holds up stays in it, with a
+// bit for each member that has not got it. Later ones do not wait behind it, other members' lines
+// being free; when the outbox is full, nothing can be sent.
 //
 // Nobody's actions make us deaf: what cannot be taken is dropped and counted, and the messages
 // behind it go on. Every sender has its share of the order, and what it says to be played later
@@ -20,6 +27,7 @@
 enum { BOX = 8, LIST_MOST = 24 };
 
 #define QUICKEST_MOST 48.0 // letters a second in all, if all members sent as many as we do
+#define GREET_EVERY FL_SEC(1)
 
 _Static_assert(FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES <= FL_EVENT_SHORT_BYTES,
                "an action goes by the quickest delivery");
@@ -39,6 +47,8 @@ struct Actions {
     bool started;     // with our own number
     uint64_t members; // as the lags know them,
     uint32_t incarnation[FL_LAGS_PEERS];
+    uint32_t heard[FL_LAGS_PEERS]; // the incarnation that a letter came from; 0: none
+    FlTime greet_next;
     uint32_t sequence;
     uint32_t trimmed; // the order, by the lags of this round
     double pace;      // letters a second, about
@@ -96,6 +106,18 @@ void fl__actions_destroy(FlSession *session)
 
 // ---------------------------------------------------------------- who is there
 
+static bool is_there(const FlSession *session, int32_t number)
+{
+    const Member *member = &session->members[number];
+    bool heard = session->actions->heard[number] == member->incarnation;
+    return member->present && number != session->self && (heard || number == session->host);
+}
+
+bool fl__actions_reach(const FlSession *session, int32_t number)
+{
+    return session->actions == NULL || is_there(session, number);
+}
+
 /// Tells the lags who came and went since the last time.
 static void follow_members(FlSession *session, FlTime now)
 {
@@ -103,22 +125,22 @@ static void follow_members(FlSession *session, FlTime now)
     if (!actions->started && session->complete && session->self != FL__NONE) {
         actions->started = true;
         actions->members = 0;
+        actions->greet_next = now;
         fl_lags_restart(actions->lags, session->self, now);
     }
     for (int32_t i = 0; i < session->member_count && actions->started; i++) {
         const Member *member = &session->members[i];
         bool was = (actions->members >> i & 1u) != 0;
-        bool same =
-            was == member->present && (!was || actions->incarnation[i] == member->incarnation);
-        if (same || i == session->self) {
+        bool is = is_there(session, i);
+        if (was == is && (!was || actions->incarnation[i] == member->incarnation)) {
             continue;
         }
-        fl_lags_member(actions->lags, i, member->present, now);
-        if (member->present && actions->incarnation[i] != member->incarnation) {
+        fl_lags_member(actions->lags, i, is, now);
+        if (is && actions->incarnation[i] != member->incarnation) {
             fl_order_writer(actions->order, i);
         }
         uint64_t bit = UINT64_C(1) << i;
-        actions->members = member->present ? actions->members | bit : actions->members & ~bit;
+        actions->members = is ? actions->members | bit : actions->members & ~bit;
         actions->incarnation[i] = member->incarnation;
     }
 }
@@ -172,18 +194,34 @@ static void trim(FlSession *session, FlTime now)
     }
 }
 
-/// Into the order, if there is room for it. While we do not play yet, the newest are those that
-/// will be played.
+/// Nothing was played here, so nothing may ever be: those who are gone leave their room to others.
+static void make_room(FlSession *session)
+{
+    FlOrder *order = session->actions->order;
+    for (int32_t i = 0; i < session->member_count && fl_order_room(order) == 0; i++) {
+        bool gone = i != session->self && (session->actions->members >> i & 1u) == 0;
+        session->count[FL_SESSION_ACTIONS_LOST] += gone && fl_order_drop(order, i) ? 1 : 0;
+    }
+}
+
+/// Into the order, if there is room for it. As long as nothing was played here, the newest are
+/// those that will be; and shares get smaller, as we hear of others.
 static void keep(FlSession *session, const FlOrdered *action, FlTime now)
 {
     FlOrder *order = session->actions->order;
     FlTime last = last_play(session, now);
-    bool crowded = fl_order_waiting(order, action->writer) >= share_of(session);
-    if (crowded && last == INT64_MAX) {
-        crowded = false;
-        session->count[FL_SESSION_ACTIONS_LOST] += fl_order_drop(order, action->writer) ? 1 : 0;
+    int32_t share = share_of(session);
+    bool fresh = last == INT64_MAX || fl_order_stats(order).given == 0;
+    bool sound = action->play <= last;
+    while (sound && fresh && fl_order_waiting(order, action->writer) >= share &&
+           fl_order_drop(order, action->writer)) {
+        session->count[FL_SESSION_ACTIONS_LOST]++;
     }
-    bool kept = !crowded && action->play <= last && fl_order_put(order, action) == FL_OK;
+    if (sound && fresh) {
+        make_room(session);
+    }
+    bool kept = sound && fl_order_waiting(order, action->writer) < share &&
+                fl_order_put(order, action) == FL_OK;
     session->count[FL_SESSION_ACTIONS_LOST] += kept ? 0 : 1;
 }
 
@@ -206,8 +244,18 @@ static uint64_t direct_ones(const FlSession *session)
     return direct;
 }
 
-/// To members that have a line of their own. False: one of them is full.
-static bool send_direct(FlSession *session, Letter *letter, const FlEventHead *front)
+/// One letter over one line; a line that stays full is ended.
+static bool send_over(FlSession *session, int32_t index, const FlEventHead *head,
+                      const Letter *letter)
+{
+    bool full =
+        fl__event_over(session, index, head, letter->bytes, letter->count) == FL_WOULD_BLOCK;
+    session->lines[index].full = full;
+    return !full;
+}
+
+/// To members that have a line of their own; whose is full keeps its bit.
+static void send_direct(FlSession *session, Letter *letter, const FlEventHead *front)
 {
     uint64_t direct = direct_ones(session);
     bool host = fl__is_host(session);
@@ -223,53 +271,57 @@ static bool send_direct(FlSession *session, Letter *letter, const FlEventHead *f
         FlEventHead head = *front;
         head.to_count = host ? FL_EVENT_TO_ALL : 1;
         head.to[0] = (uint16_t)i;
-        if (fl__event_over(session, session->members[i].line, &head, letter->bytes,
-                           letter->count) == FL_WOULD_BLOCK) {
-            return false;
-        }
-        letter->left &= ~(UINT64_C(1) << i);
+        bool sent = send_over(session, session->members[i].line, &head, letter);
+        letter->left &= sent ? ~(UINT64_C(1) << i) : ~UINT64_C(0);
     }
-    return true;
 }
 
-/// To the others, through the host. False: its line is full, or there is none.
-static bool send_through_host(FlSession *session, Letter *letter, const FlEventHead *front)
+/// To the others, through the host; they keep their bits if its line is full, or there is none.
+static void send_through_host(FlSession *session, Letter *letter, const FlEventHead *front)
 {
     int32_t line = session->members[session->host].line;
-    while (letter->left != 0) {
+    uint64_t direct = direct_ones(session) & ~(UINT64_C(1) << session->host);
+    uint64_t left = letter->left & ~direct;
+    while (left != 0) {
         FlEventHead head = *front;
-        bool to_all = letter->left == session->actions->members;
-        uint64_t listed = to_all ? letter->left : 0;
+        bool to_all = (session->actions->members & ~left) == 0;
+        uint64_t listed = to_all ? left : 0;
         head.to_count = FL_EVENT_TO_ALL;
         for (int32_t i = 0; i < session->member_count && head.to_count < LIST_MOST && !to_all;
              i++) {
-            if ((letter->left >> i & 1u) != 0) {
+            if ((left >> i & 1u) != 0) {
                 head.to[head.to_count++] = (uint16_t)i;
                 listed |= UINT64_C(1) << i;
             }
         }
-        if (line == FL__NONE ||
-            fl__event_over(session, line, &head, letter->bytes, letter->count) == FL_WOULD_BLOCK) {
-            return false;
+        if (line == FL__NONE || !send_over(session, line, &head, letter)) {
+            return;
         }
+        left &= ~listed;
         letter->left &= ~listed;
     }
-    return true;
+}
+
+static void send_letter(FlSession *session, Letter *letter)
+{
+    FlEventHead front = {.from = (uint16_t)session->self, .type = letter->type};
+    front.delivery = (uint8_t)letter->delivery;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        letter->left &= session->members[i].present ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
+    }
+    send_direct(session, letter, &front);
+    if (!fl__is_host(session)) {
+        send_through_host(session, letter, &front);
+    }
 }
 
 static void flush(FlSession *session)
 {
     Actions *actions = session->actions;
-    while (actions->first != actions->next) {
-        Letter *letter = letter_of(actions, actions->first);
-        FlEventHead front = {.from = (uint16_t)session->self, .type = letter->type};
-        front.delivery = (uint8_t)letter->delivery;
-        for (int32_t i = 0; i < session->member_count; i++) {
-            letter->left &= session->members[i].present ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
-        }
-        if (!send_direct(session, letter, &front) || !send_through_host(session, letter, &front)) {
-            return;
-        }
+    for (uint32_t number = actions->first; number != actions->next; number++) {
+        send_letter(session, letter_of(actions, number));
+    }
+    while (actions->first != actions->next && letter_of(actions, actions->first)->left == 0) {
         actions->first++;
     }
 }
@@ -293,6 +345,23 @@ static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
                                                              : FL_DELIVERY_UNORDERED;
 }
 
+/// Whom the next letter greets: others who are in the session, and do not know that we are there.
+/// To a host who is new says so itself.
+static uint64_t greeted(FlSession *session, FlTime now)
+{
+    Actions *actions = session->actions;
+    uint64_t present = 0;
+    if (fl__is_host(session) || now < actions->greet_next) {
+        return 0;
+    }
+    for (int32_t i = 0; i < session->member_count; i++) {
+        bool other = session->members[i].present && i != session->self;
+        present |= other ? UINT64_C(1) << i : 0;
+    }
+    actions->greet_next = fl_time_add(now, GREET_EVERY);
+    return present;
+}
+
 static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t count, FlTime now)
 {
     Actions *actions = session->actions;
@@ -301,6 +370,7 @@ static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t
     letter->type = type;
     letter->delivery = delivery;
     letter->left = actions->members;
+    letter->left |= type == FL__OWN_LAGS ? greeted(session, now) : 0;
     letter->count = count;
     memcpy(letter->bytes, bytes, (size_t)count);
     flush(session);
@@ -342,11 +412,13 @@ bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_
     if (actions == NULL) {
         return false;
     }
+    actions->heard[head->from] = session->members[head->from].incarnation;
     follow_members(session, now);
+    if (!actions->started) {
+        return true; // it does not count us yet
+    }
     if (head->type == FL__OWN_LAGS) {
-        if (actions->started) {
-            fl_lags_receive(actions->lags, head->from, bytes, count, now);
-        }
+        fl_lags_receive(actions->lags, head->from, bytes, count, now);
         return true;
     }
     FlReader reader;

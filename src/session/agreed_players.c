@@ -286,18 +286,20 @@ static bool tell_enter(FlSession *session, int32_t to, int32_t member, int64_t t
     return send_own(session, to, FL__OWN_ENTER, &w);
 }
 
-static void entered(FlSession *session, int32_t member, int64_t tick)
+// False: that cannot be any more.
+static bool entered(FlSession *session, int32_t member, int64_t tick)
 {
     Agreed *agreed = &session->agreed;
     if (fl_timeline_enter(agreed->timeline, member, tick) != FL_OK) {
         session->count[FL_SESSION_UNTIMELY]++;
-        return;
+        return false;
     }
     agreed->resolved &= ~bit_of(member);
     agreed->inherited &= ~bit_of(member);
     agreed->owed &= ~bit_of(member);
     agreed->fed[member] = tick;
     agreed->of[member] = session->inputs[member].of;
+    return true;
 }
 
 bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
@@ -307,8 +309,8 @@ bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
         from != session->host) {
         return false;
     }
-    entered(session, m.player, m.tick);
-    session->agreed.begun = session->agreed.begun || m.player == session->self;
+    bool plays = entered(session, m.player, m.tick);
+    session->agreed.begun = session->agreed.begun || (plays && m.player == session->self);
     for (int32_t i = 0; i < session->seat_count && session->agreed.begun; i++) {
         bool there = session->members[i].present || (session->agreed.gone & bit_of(i)) != 0;
         if (!there) {

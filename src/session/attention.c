@@ -15,9 +15,6 @@
 #include "private.h"
 
 #define KIND_ATTENTION 8
-#define ATTENTION_HEAD 2
-#define ATTENTION_EACH 3
-#define ATTENTION_AT_MOST 16
 #define ENOUGH 8 // steps of 1/255
 #define UNTOLD (-1)
 
@@ -36,8 +33,8 @@ static bool is_news(const Entity *entity)
 static void note_news(FlSession *session, const Entity *entity)
 {
     if (is_news(entity)) {
-        fl__bit_set(session->attention_due, fl__entity_slot(session, entity));
-        session->attentive = true;
+        Telling attention = fl__attention_telling(session);
+        fl__telling_due(&attention, fl__entity_slot(session, entity));
     }
 }
 
@@ -91,68 +88,16 @@ void fl__attention_fate(FlSession *session, int32_t line, int32_t slot, uint32_t
     if (!delivered && current) {
         entity->attention_told = UNTOLD;
         // UNTOLD is as good as 0 only to who never heard of it.
-        fl__bit_set(session->attention_due, slot);
-        session->attentive = true;
+        Telling attention = fl__attention_telling(session);
+        fl__telling_due(&attention, slot);
     }
-}
-
-// ---------------------------------------------------------------- telling
-
-// The next entity at or after slot `from` whose value is to go over this line.
-static int32_t next_due(const FlSession *session, int32_t index, int32_t from)
-{
-    int32_t slot = fl__bit_next(session->attention_due, session->entity_words, from);
-    while (slot != FL__NONE && session->entities[slot].attention_line != index) {
-        slot = fl__bit_next(session->attention_due, session->entity_words, slot + 1);
-    }
-    return slot;
-}
-
-int32_t fl__attention_bytes(const FlSession *session, int32_t index)
-{
-    if (!session->attentive || session->self == FL__NONE) {
-        return 0;
-    }
-    int32_t count = 0;
-    for (int32_t slot = next_due(session, index, 0); slot != FL__NONE && count < ATTENTION_AT_MOST;
-         slot = next_due(session, index, slot + 1)) {
-        count++;
-    }
-    return count > 0 ? ATTENTION_HEAD + ATTENTION_EACH * count : 0;
-}
-
-int32_t fl__attention_write(FlSession *session, int32_t index, FlWriter *w, int32_t room)
-{
-    int32_t bytes = fl__attention_bytes(session, index);
-    if (bytes == 0 || bytes > room) {
-        return 0;
-    }
-    int32_t count = (bytes - ATTENTION_HEAD) / ATTENTION_EACH;
-    fl_writer_put(w, KIND_ATTENTION, 8);
-    fl_writer_put(w, (uint64_t)count, 8);
-    int32_t slot = -1;
-    for (int32_t i = 0; i < count; i++) {
-        slot = next_due(session, index, slot + 1);
-        Entity *entity = &session->entities[slot];
-        fl_writer_put(w, entity->number, 16);
-        fl_writer_put(w, entity->attention, 8);
-        entity->attention_told = entity->attention;
-        fl__bit_clear(session->attention_due, slot);
-        Item item = {ITEM_ATTENTION, (uint16_t)slot, entity->attention};
-        if (!fl__manifest_add(&session->lines[index].manifest, item)) {
-            session->count[FL_SESSION_UNTRACKED]++;
-        }
-    }
-    session->attentive = fl__bit_next(session->attention_due, session->entity_words, 0) != FL__NONE;
-    return bytes;
 }
 
 // ---------------------------------------------------------------- theirs
 
 // What we distribute, by the word of a member at the other end of a line.
-static void heard(FlSession *session, int32_t index, uint32_t number, uint32_t value)
+static void heard(FlSession *session, int32_t index, int32_t slot, uint8_t value)
 {
-    int32_t slot = session->by_number[number];
     bool known = slot != FL__NONE && session->entities[slot].owner != session->lines[index].member;
     if (!known) { // gone meanwhile, or its own
         session->count[FL_SESSION_ATTENTION_STRAY]++;
@@ -162,19 +107,29 @@ static void heard(FlSession *session, int32_t index, uint32_t number, uint32_t v
     session->count[FL_SESSION_ATTENTION_TAKEN]++;
 }
 
-bool fl__attention_read(FlSession *session, int32_t index, FlReader *r, bool take)
+static bool goes(const FlSession *session, const Entity *entity, int32_t line)
 {
-    uint64_t count = fl_reader_take(r, 8);
-    bool sound = count >= 1 && count <= ATTENTION_AT_MOST;
-    for (uint64_t i = 0; i < count && sound; i++) {
-        uint32_t number = (uint32_t)fl_reader_take(r, 16);
-        uint32_t value = (uint32_t)fl_reader_take(r, 8);
-        sound = !r->failed && number < (uint32_t)session->world.def.entity_capacity;
-        if (sound && take) {
-            heard(session, index, number, value);
-        }
-    }
-    return sound && !r->failed;
+    (void)session;
+    return entity->attention_line == line;
+}
+
+static uint8_t tell(Entity *entity)
+{
+    entity->attention_told = entity->attention;
+    return entity->attention;
+}
+
+Telling fl__attention_telling(FlSession *session)
+{
+    Telling telling = {session->attention_due,
+                       &session->attentive,
+                       ITEM_ATTENTION,
+                       KIND_ATTENTION,
+                       255,
+                       goes,
+                       tell,
+                       heard};
+    return telling;
 }
 
 // ---------------------------------------------------------------- asking

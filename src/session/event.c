@@ -85,21 +85,39 @@ static bool is_for(const FlEventHead *head, int32_t member)
     return false;
 }
 
-FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
-                        const uint8_t *bytes, int32_t count)
+static bool is_action(const FlEventHead *head)
 {
-    if (!fl__news_flush(session, line)) { // who it is from is told before
-        return FL_WOULD_BLOCK;
-    }
+    return head->type == FL__OWN_LAGS || head->type == FL__OWN_ACTION;
+}
+
+static FlResult queue(FlSession *session, int32_t line, const FlEventHead *head,
+                      const uint8_t *bytes, int32_t count)
+{
     uint8_t message[MESSAGE_ROOM];
     FlWriter w;
     fl_writer_init(&w, message, MESSAGE_ROOM);
     fl_event_head_write(&w, head);
     fl_writer_bytes(&w, bytes, count);
     FL_ASSERT(!w.failed);
+    return fl_link_send(session->lines[line].link, (FlDelivery)head->delivery, message,
+                        fl_writer_size(&w));
+}
+
+FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
+                        const uint8_t *bytes, int32_t count)
+{
+    if (!fl__news_flush(session, line)) { // who it is from is told before
+        return FL_WOULD_BLOCK;
+    }
     fl__line_wake(session, line);
-    FlResult result = fl_link_send(session->lines[line].link, (FlDelivery)head->delivery, message,
-                                   fl_writer_size(&w));
+    FlResult result = queue(session, line, head, bytes, count);
+    if (result == FL_WOULD_BLOCK && is_action(head)) {
+        // On a long way the window of unordered ones is soon full. In order small ones share
+        // fragments, and whether one waits for others is measured as any delay is.
+        FlEventHead ordered = *head;
+        ordered.delivery = FL_DELIVERY_ORDERED;
+        result = queue(session, line, &ordered, bytes, count);
+    }
     if (result == FL_OK) { // slow perhaps, but it takes its messages
         session->lines[line].blocked_since = FL_FOREVER;
     }
@@ -122,7 +140,8 @@ static bool pass_on(FlSession *session, Held *held)
     to_one.to_count = FL_EVENT_TO_ALL; // who gets it need not know who else does
     for (; held->to < session->member_count; held->to++) {
         const Member *member = &session->members[held->to];
-        if (!member->present || member->line == FL__NONE || !is_for(&head, held->to)) {
+        bool waits = is_action(&head) && !fl__actions_reach(session, held->to);
+        if (!member->present || member->line == FL__NONE || !is_for(&head, held->to) || waits) {
             continue;
         }
         FlResult result = fl__event_over(session, member->line, &to_one, bytes, count);
@@ -195,10 +214,9 @@ bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime no
     if (!theirs || bytes > FL_EVENT_BYTES) {
         return false;
     }
-    bool action = head.type == FL__OWN_LAGS || head.type == FL__OWN_ACTION;
     if (is_for(&head, session->self)) {
         const uint8_t *start = fl_reader_bytes(&r, bytes);
-        if (!action) {
+        if (!is_action(&head)) {
             keep(session, &head, start, bytes);
         } else if (!fl__actions_heard(session, &head, start, bytes, now)) {
             return false;

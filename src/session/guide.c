@@ -35,9 +35,6 @@
 #define KIND_GUIDED 9
 #define KIND_NEAR 10
 #define GUIDED_HEAD 3
-#define NEAR_HEAD 2
-#define NEAR_EACH 3
-#define NEAR_AT_MOST 16
 #define UNTOLD (-1)
 
 #define FRESH_NS FL_MS(200)    // older guidance is not sent: its owner has stopped handing it in
@@ -209,8 +206,8 @@ static void say_near(FlSession *session, Entity *entity, bool near)
     entity->near = near;
     bool told = entity->near_told == 1;
     if (near != told || entity->near_told == UNTOLD) {
-        fl__bit_set(session->near_due, fl__entity_slot(session, entity));
-        session->nearing = true;
+        Telling telling = fl__near_telling(session);
+        fl__telling_due(&telling, fl__entity_slot(session, entity));
     }
 }
 
@@ -267,83 +264,44 @@ void fl__near_line_open(FlSession *session, int32_t line)
     }
 }
 
-// The next entity at or after slot `from` of which the word is to go over this line.
-static int32_t next_due(const FlSession *session, int32_t index, int32_t from)
-{
-    int32_t slot = fl__bit_next(session->near_due, session->entity_words, from);
-    while (slot != FL__NONE && session->entities[slot].owner != session->lines[index].member) {
-        slot = fl__bit_next(session->near_due, session->entity_words, slot + 1);
-    }
-    return slot;
-}
-
-int32_t fl__near_bytes(const FlSession *session, int32_t index)
-{
-    if (!session->nearing) {
-        return 0;
-    }
-    int32_t count = 0;
-    for (int32_t slot = next_due(session, index, 0); slot != FL__NONE && count < NEAR_AT_MOST;
-         slot = next_due(session, index, slot + 1)) {
-        count++;
-    }
-    return count > 0 ? NEAR_HEAD + NEAR_EACH * count : 0;
-}
-
-int32_t fl__near_write(FlSession *session, int32_t index, FlWriter *w, int32_t room)
-{
-    int32_t bytes = fl__near_bytes(session, index);
-    if (bytes == 0 || bytes > room) {
-        return 0;
-    }
-    int32_t count = (bytes - NEAR_HEAD) / NEAR_EACH;
-    fl_writer_put(w, KIND_NEAR, 8);
-    fl_writer_put(w, (uint64_t)count, 8);
-    int32_t slot = -1;
-    for (int32_t i = 0; i < count; i++) {
-        slot = next_due(session, index, slot + 1);
-        Entity *entity = &session->entities[slot];
-        fl_writer_put(w, entity->number, 16);
-        fl_writer_put(w, entity->near, 8);
-        entity->near_told = entity->near ? 1 : 0;
-        fl__bit_clear(session->near_due, slot);
-        Item item = {ITEM_NEAR, (uint16_t)slot, entity->near ? 1u : 0u};
-        if (!fl__manifest_add(&session->lines[index].manifest, item)) {
-            session->count[FL_SESSION_UNTRACKED]++;
-        }
-    }
-    session->nearing = fl__bit_next(session->near_due, session->entity_words, 0) != FL__NONE;
-    return bytes;
-}
-
 void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value)
 {
     Entity *entity = &session->entities[slot];
     if (fl__entity_live(entity) && entity->owner == session->lines[line].member &&
         entity->near_told == (int32_t)value) {
         entity->near_told = UNTOLD;
-        fl__bit_set(session->near_due, slot);
-        session->nearing = true;
+        Telling telling = fl__near_telling(session);
+        fl__telling_due(&telling, slot);
     }
 }
 
-bool fl__near_read(FlSession *session, int32_t index, FlReader *r, bool take)
+static bool near_goes(const FlSession *session, const Entity *entity, int32_t line)
 {
-    uint64_t count = fl_reader_take(r, 8);
-    bool sound = count >= 1 && count <= NEAR_AT_MOST;
-    for (uint64_t i = 0; i < count && sound; i++) {
-        uint32_t number = (uint32_t)fl_reader_take(r, 16);
-        uint64_t near = fl_reader_take(r, 8);
-        sound = !r->failed && near <= 1 && number < (uint32_t)session->world.def.entity_capacity;
-        int32_t slot = sound ? session->by_number[number] : FL__NONE;
-        if (take && slot != FL__NONE && session->entities[slot].ours) {
-            uint64_t *words = &session->near[index * session->entity_words];
-            if (near != 0) {
-                fl__bit_set(words, slot);
-            } else {
-                fl__bit_clear(words, slot);
-            }
-        }
+    return entity->owner == session->lines[line].member;
+}
+
+static uint8_t tell_near(Entity *entity)
+{
+    entity->near_told = entity->near ? 1 : 0;
+    return entity->near ? 1 : 0;
+}
+
+static void near_heard(FlSession *session, int32_t line, int32_t slot, uint8_t value)
+{
+    if (slot == FL__NONE || !session->entities[slot].ours) {
+        return;
     }
-    return sound && !r->failed;
+    uint64_t *words = &session->near[line * session->entity_words];
+    if (value != 0) {
+        fl__bit_set(words, slot);
+    } else {
+        fl__bit_clear(words, slot);
+    }
+}
+
+Telling fl__near_telling(FlSession *session)
+{
+    Telling telling = {session->near_due, &session->nearing, ITEM_NEAR, KIND_NEAR, 1,
+                       near_goes,         tell_near,         near_heard};
+    return telling;
 }

@@ -9,6 +9,13 @@
 // Not all members fit into every packet: who found no room comes first in the next one. What a host
 // passes on waits a moment for others' inputs of the same tick, or every arrival would cost a
 // packet to everybody.
+//
+// A stretch begins after what is known to have arrived, so whoever gets it can take it. What is
+// under way may be more than fits a packet, on a long way or after events have taken the room: then
+// a stretch is *chained*, it begins after what is under way and is worth something only to who has
+// got that. The receiver does not say so, but arrival times do: it has taken a chained stretch that
+// came after the one before it. If that cannot be told, all is sent again that is not known to be
+// there.
 
 // INPUTS: what a player did.                                     spec/WIRE.md section 7.8
 //
@@ -26,6 +33,7 @@
 #define INPUTS_HEAD 9
 #define KIND_INPUTS 4
 #define TICKS_AT_MOST 255
+#define TICK_BITS 24          // of an item's value; then the count of a chained stretch, else 0
 #define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: does not do its part
 #define NO_TIME FL_MS(500)
 
@@ -50,7 +58,7 @@ void fl__input_line_open(FlSession *session, int32_t line)
 {
     for (int32_t member = 0; member < session->member_count; member++) {
         int64_t before = session->inputs[member].oldest - 1;
-        InputWay fresh = {before, before, FL_FOREVER};
+        InputWay fresh = {before, before, FL_FOREVER, INT64_MIN};
         *way_of(session, line, member) = fresh;
         fl__input_resume(session, line, member); // half a ring is left for what comes meanwhile
     }
@@ -107,35 +115,51 @@ int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent)
 
 // ---------------------------------------------------------------- out
 
+/// What of a member's inputs goes into a packet next.
+typedef struct Stretch {
+    int64_t first, count;
+    bool chained;
+} Stretch;
+
+static Stretch next_stretch(const FlSession *session, const Inputs *in, const InputWay *way,
+                            int32_t room)
+{
+    int64_t fits = (room - INPUTS_HEAD) / session->def.input_bytes;
+    fits = fits < TICKS_AT_MOST ? fits : TICKS_AT_MOST;
+    int64_t known = way->acked + 1 > in->oldest ? way->acked + 1 : in->oldest;
+    bool chained = in->newest - known + 1 > fits && way->sent >= known;
+    int64_t first = chained ? way->sent + 1 : known;
+    int64_t count = in->newest - first + 1;
+    Stretch stretch = {first, count < fits ? count : fits, chained};
+    return stretch;
+}
+
 static int32_t write_member(FlSession *session, int32_t index, int32_t member, FlWriter *w,
                             int32_t room, FlTime now)
 {
-    const Inputs *in = &session->inputs[member];
     InputWay *way = way_of(session, index, member);
-    int64_t first = way->acked + 1 > in->oldest ? way->acked + 1 : in->oldest;
-    int64_t count = in->newest - first + 1;
-    int64_t fits = (room - INPUTS_HEAD) / session->def.input_bytes;
-    fits = fits < TICKS_AT_MOST ? fits : TICKS_AT_MOST;
-    count = count < fits ? count : fits;
-    if (count <= 0) {
+    Stretch s = next_stretch(session, &session->inputs[member], way, room);
+    if (s.count <= 0) {
         return 0;
     }
-    int64_t newest = first + count - 1;
+    int64_t newest = s.first + s.count - 1;
     fl_writer_put(w, KIND_INPUTS, 8);
     fl_writer_put(w, (uint64_t)member, 16);
     fl_writer_put(w, session->members[member].incarnation & 0xffu, 8);
     fl_writer_put(w, (uint64_t)newest & 0xffffffffu, 32);
-    fl_writer_put(w, (uint64_t)count, 8);
-    for (int64_t tick = first; tick <= newest; tick++) {
+    fl_writer_put(w, (uint64_t)s.count, 8);
+    for (int64_t tick = s.first; tick <= newest; tick++) {
         fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
     }
     way->sent = newest > way->sent ? newest : way->sent;
     way->since = way->since == FL_FOREVER ? now : way->since;
-    Item item = {ITEM_INPUT, (uint16_t)member, (uint32_t)newest};
+    uint32_t chain = s.chained ? (uint32_t)s.count << TICK_BITS : 0;
+    Item item = {ITEM_INPUT, (uint16_t)member,
+                 ((uint32_t)newest & ((1u << TICK_BITS) - 1)) | chain};
     if (!fl__manifest_add(&session->lines[index].manifest, item)) {
         session->count[FL_SESSION_UNTRACKED]++;
     }
-    return INPUTS_HEAD + (int32_t)count * session->def.input_bytes;
+    return INPUTS_HEAD + (int32_t)s.count * session->def.input_bytes;
 }
 
 int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
@@ -161,18 +185,22 @@ int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int
     return taken;
 }
 
-void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
-                    bool delivered)
+void fl__input_fate(FlSession *session, int32_t line, const Item *item, bool delivered,
+                    FlTime arrived)
 {
+    int32_t member = item->index;
     InputWay *way = way_of(session, line, member);
-    int64_t tick = fl_unwrap(way->sent, tick_low, 32);
+    int64_t tick = fl_unwrap(way->sent, item->value & ((1u << TICK_BITS) - 1), TICK_BITS);
+    int64_t chain = item->value >> TICK_BITS;
     if (tick > session->inputs[member].newest) {
         return; // of somebody who had the number before
     }
-    if (!delivered) {
+    bool taken = chain == 0 || (tick - chain <= way->acked && arrived > way->acked_at);
+    if (!delivered || (!taken && tick > way->acked)) {
         way->sent = way->acked; // all of it again, with the next packet
     } else if (tick > way->acked) {
         way->acked = tick;
+        way->acked_at = arrived;
         way->sent = tick > way->sent ? tick : way->sent;
         way->since = way->sent > tick ? session->heard_at : FL_FOREVER;
     }
@@ -229,7 +257,7 @@ static bool take_tick(FlSession *session, int32_t member, int64_t tick, const ui
         in->ring_at = now;
         in->ring_before = now;
         for (int32_t i = 0; i < session->line_count; i++) {
-            InputWay fresh = {tick - 1, tick - 1, FL_FOREVER};
+            InputWay fresh = {tick - 1, tick - 1, FL_FOREVER, INT64_MIN};
             *way_of(session, i, member) = fresh;
         }
     }

@@ -328,7 +328,9 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
             payload_room(session, index, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
         deadline = due < deadline ? due : deadline;
     }
-    deadline = line->gather_until < deadline ? line->gather_until : deadline;
+    if (line->gather_until > now && line->gather_until < deadline) { // else it waits for the budget
+        deadline = line->gather_until;
+    }
     deadline = line->state_again < deadline ? line->state_again : deadline;
     // Words that are due already wait for the budget, if they are still here.
     if (fl__line_owes_words(line) && line->welcome_next > now && line->welcome_next < deadline) {

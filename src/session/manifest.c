@@ -78,6 +78,7 @@ bool fl__manifest_add(Manifest *m, Item item)
 typedef struct Fate {
     bool delivered;
     FlTime sent, arrived, now; // session time
+    FlTime arrived_remote;     // the other end's link clock
 } Fate;
 
 static void settle_motion(FlSession *session, int32_t line, const Item *item, const Fate *fate)
@@ -111,7 +112,7 @@ static void settle(FlSession *session, int32_t index, const Item *item, const Fa
         settle_state(session, index, item, fate->delivered);
         break;
     case ITEM_INPUT:
-        fl__input_fate(session, index, item->index, item->value, fate->delivered);
+        fl__input_fate(session, index, item, fate->delivered, fate->arrived_remote);
         break;
     case ITEM_ATTENTION:
         fl__attention_fate(session, index, item->index, item->value, fate->delivered);
@@ -202,7 +203,8 @@ void fl__manifest_settle(FlSession *session, int32_t index, FlTime now)
             continue; // given up
         }
         Packet *packet = packet_of(m, event.tag);
-        Fate fate = {.delivered = event.fate == FL_FATE_DELIVERED};
+        Fate fate = {.delivered = event.fate == FL_FATE_DELIVERED,
+                     .arrived_remote = event.arrived_remote};
         if (packet->count > 0) {
             fate.sent = fl__stamp_of(session, line, event.sent);
             fate.arrived = fl__moment_remote(session, line, event.sent, event.arrived_remote);

@@ -134,6 +134,7 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
         Inputs none = {.newest = -1, .of = (uint8_t)incarnation};
         session->inputs[number] = none;
     }
+    fl__lanes_member(session, number);
     if (number != session->self) {
         FlNotice notice = {.kind = FL_NOTICE_PEER_JOINED, .peer = fl__peer_id(session, number)};
         fl__notice(session, &notice);
@@ -165,6 +166,7 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
     fl__orphans_make(session, number);
     member->present = false;
     member->left = left;
+    fl__lanes_member(session, number);
     if (session->direct != NULL) {
         memset(&session->direct[number * session->member_words], 0,
                (size_t)session->member_words * sizeof(uint64_t));

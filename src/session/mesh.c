@@ -22,14 +22,24 @@ static uint64_t *unmet_of(const FlSession *session, int32_t number)
 
 void fl__mesh_introduce(FlSession *session, int32_t number)
 {
-    if (session->topology == FL_TOPOLOGY_STAR) {
-        return;
+    if (session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD) {
+        return; // a crowd's members say whom they want to meet
     }
     for (int32_t i = 0; i < session->member_count; i++) {
         if (session->members[i].present && i != number && i != session->self) {
             fl__bit_set(unmet_of(session, number), i);
             session->has_unmet = true;
         }
+    }
+}
+
+void fl__mesh_want(FlSession *session, int32_t one, int32_t other)
+{
+    bool fine = session->topology == FL_TOPOLOGY_CROWD && one != other && other != session->self &&
+                session->members[one].present && session->members[other].present;
+    if (fine) {
+        fl__bit_set(unmet_of(session, one), other);
+        session->has_unmet = true;
     }
 }
 
@@ -117,6 +127,10 @@ void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reac
 
 void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
+    if (session->topology == FL_TOPOLOGY_CROWD) {
+        fl__lanes_meet(session, meet, now);
+        return;
+    }
     const Member *member = &session->members[meet->member];
     bool wanted = session->topology != FL_TOPOLOGY_STAR && member->present &&
                   member->incarnation == meet->incarnation && meet->member != session->self &&
@@ -257,8 +271,8 @@ static void follow(FlSession *session, int32_t index, FlTime now)
 
 bool fl__mesh_take_over(FlSession *session, FlTime now)
 {
-    if (session->topology == FL_TOPOLOGY_STAR || session->state != FL_SESSION_RUNNING ||
-        !session->complete) {
+    bool led = session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD;
+    if (led || session->state != FL_SESSION_RUNNING || !session->complete) {
         return false;
     }
     int32_t gone = session->host;

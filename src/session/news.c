@@ -235,6 +235,9 @@ bool fl__news_flush(FlSession *session, int32_t line)
         }
         fl__bit_clear(numbers, next);
     }
+    if (!fl__lanes_tell_plan(session, line)) {
+        return false;
+    }
     if (own < session->member_count && fl__bit(members, own)) {
         if (!tell_member(session, line, own)) {
             return false;
@@ -269,6 +272,9 @@ static bool hear_member(const Hearing *h, FlReader *r)
         member->incarnation = m.incarnation;
         member->client_id = m.client_id;
         session->complete = true;
+        if (!fl__lanes_begin(session, h->now)) {
+            fl__session_end(session, "No memory for a crowd of this size.");
+        }
         return m.present;
     }
     bool other = member->present && (!m.present || member->incarnation != m.incarnation);
@@ -331,10 +337,11 @@ static bool entity_is_theirs(const Hearing *h, const FlEntityMessage *m, const E
     bool open = entity == NULL || (entity->owner == h->from && !entity->orphan);
     bool same = entity != NULL && open && entity->epoch == m->epoch;
     bool made = m->number / h->session->share == (uint32_t)h->from && m->born == m->epoch && open;
-    // It was given to them by the host before us, who told them but not us.
+    // It was given to them by the host before us, who told them but not us. Somebody else may have
+    // claimed before them: then we know the epoch already, and not whose it is.
     bool got = entity != NULL && h->session->claiming && h->session->claim_all &&
                !entity->confirmed && entity->born == m->born &&
-               fl_epoch_newer(m->epoch, entity->epoch);
+               !fl_epoch_newer(entity->epoch, m->epoch);
     return same || made || got;
 }
 
@@ -495,6 +502,27 @@ static bool hear_reach(const Hearing *h, FlReader *r)
     return true;
 }
 
+static bool hear_want(const Hearing *h, FlReader *r)
+{
+    uint16_t member;
+    if (!fl_want_message_read(r, &member) || !fl__is_host(h->session) ||
+        member >= h->session->member_count) {
+        return false;
+    }
+    fl__mesh_want(h->session, h->from, member);
+    return true;
+}
+
+static bool hear_plan(const Hearing *h, FlReader *r)
+{
+    uint8_t order;
+    if (!fl_plan_message_read(r, &order) || !h->from_host) {
+        return false;
+    }
+    fl__lanes_plan(h->session, order);
+    return true;
+}
+
 static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
 {
     switch (kind) {
@@ -512,6 +540,10 @@ static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
         return hear_meet(h, r);
     case FL_GROUP_REACH:
         return hear_reach(h, r);
+    case FL_GROUP_WANT:
+        return hear_want(h, r);
+    case FL_GROUP_PLAN:
+        return hear_plan(h, r);
     case FL_GROUP_CALL:
         return fl__call_heard(h->session, h->line, r, h->now);
     case FL_GROUP_ANSWER:

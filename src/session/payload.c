@@ -33,7 +33,7 @@
 //   16    self       -      your number
 //   16    members    -      how many numbers there are, at least 2
 //   16    host       -      the host's number
-//   8     topology   -      0 star, 1 mesh, 2 hybrid
+//   8     topology   -      0 star, 1 mesh, 2 hybrid, 3 crowd
 //   32    share      -      entity numbers per member: member m gives m * share and on
 
 // MAPPING: how I place what arrives here.                        spec/WIRE.md section 7.7
@@ -164,10 +164,10 @@ static void read_welcome(const Reading *in)
     w.host = (int32_t)fl_reader_take(r, 16);
     uint64_t topology = fl_reader_take(r, 8);
     w.share = (uint32_t)fl_reader_take(r, 32);
-    w.topology = topology <= FL_TOPOLOGY_HYBRID ? (FlTopology)topology : FL_TOPOLOGY_STAR;
+    w.topology = topology <= FL_TOPOLOGY_CROWD ? (FlTopology)topology : FL_TOPOLOGY_STAR;
     uint64_t numbers = (uint64_t)in->session->world.def.entity_capacity;
     bool good = w.members >= 2 && w.self < w.members && w.host < w.members && w.self != w.host &&
-                topology <= FL_TOPOLOGY_HYBRID && w.share >= 1 &&
+                topology <= FL_TOPOLOGY_CROWD && w.share >= 1 &&
                 (uint64_t)w.share * (uint64_t)w.members <= numbers && w.offset < OFFSET_END &&
                 w.offset > -OFFSET_END;
     if (!good || fl__is_host(in->session)) {
@@ -211,6 +211,11 @@ static void read_mapping(const Reading *in)
     }
 }
 
+static bool read_telling(const Reading *in, Telling telling)
+{
+    return fl__telling_read(in->session, &telling, in->line, in->r, in->take);
+}
+
 static void read_section(Reading *in)
 {
     uint64_t kind = fl_reader_take(in->r, 8);
@@ -238,13 +243,13 @@ static void read_section(Reading *in)
         sound = fl__report_read(in->session, in->line, in->r, in->take);
         break;
     case KIND_ATTENTION:
-        sound = fl__attention_read(in->session, in->line, in->r, in->take);
+        sound = read_telling(in, fl__attention_telling(in->session));
         break;
     case KIND_GUIDED:
         sound = fl__guided_read(in->session, in->line, in->r, moment_of(in), in->take);
         break;
     case KIND_NEAR:
-        sound = fl__near_read(in->session, in->line, in->r, in->take);
+        sound = read_telling(in, fl__near_telling(in->session));
         break;
     default:
         sound = false;
@@ -579,13 +584,25 @@ static void write_motion(Writing *out)
     out->line->turn = turn == FL__NONE ? out->line->turn : turn;
 }
 
+enum { TELLINGS = 2 };
+
+static void write_tellings(Writing *out, const Telling tellings[TELLINGS])
+{
+    for (int32_t i = 0; i < TELLINGS; i++) {
+        out->left -= fl__telling_write(out->session, &tellings[i], out->index, out->w, out->left);
+    }
+}
+
 void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                        FlTime now)
 {
     int32_t fits = (writer->capacity_bits - writer->bit_count) / 8;
     int32_t rides = fl__payload_rides(&session->lines[index]);
-    int32_t left =
-        room + rides + fl__attention_bytes(session, index) + fl__near_bytes(session, index);
+    const Telling tellings[TELLINGS] = {fl__attention_telling(session), fl__near_telling(session)};
+    int32_t left = room + rides;
+    for (int32_t i = 0; i < TELLINGS; i++) {
+        left += fl__telling_bytes(session, &tellings[i], index);
+    }
     Writing out = {session,
                    index,
                    &session->lines[index],
@@ -595,15 +612,13 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
                    fl_session_time(session, now)};
     if (room == 0) { // reports go in every packet, and with them by what clock to read them
         write_mapping(&out);
-        out.left -= fl__attention_write(session, index, writer, out.left);
-        (void)fl__near_write(session, index, writer, out.left);
+        write_tellings(&out, tellings);
         return;
     }
     out.line->gather_until = FL_FOREVER;
     write_welcome(&out);
     write_mapping(&out);
-    out.left -= fl__attention_write(session, index, writer, out.left);
-    out.left -= fl__near_write(session, index, writer, out.left);
+    write_tellings(&out, tellings);
     out.left -= fl__input_write(session, index, writer, out.left, out.now);
     write_motion(&out);
     write_states(&out);

@@ -6,6 +6,7 @@
 //   line.c      direct connections: a link, and what is owed over it
 //   join.c      getting in where anybody may (JOIN, ACCEPT, REFUSE, BYE)
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
+//   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
 //   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
 //   manifest.c  what each packet carried, until its fate is known
 //   payload.c   sections of packets: reading and writing
@@ -16,6 +17,7 @@
 //   action.c    actions: played in one order and at one time everywhere
 //   input.c     inputs
 //   view.c      what others see
+//   telling.c   a byte about each of some entities, told in packets that go anyway
 //   attention.c how much everybody looks at what
 //   guide.c     guided replicas: guidance out and in
 //   upload.c    how much may go out in all
@@ -139,6 +141,7 @@ typedef struct Line {
     FlTime gather_until; // updates are waiting for others until then; FL_FOREVER: none is waiting
     FlTime report_next;  // host: when the owner's figures go out again,
     int32_t report_turn; // and the entity slot to go on with
+    int32_t plan_told;   // host of a crowd: the order plus one; 0: none yet
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
     FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
     bool full;            // an event for it waits for room in that queue
@@ -247,9 +250,10 @@ typedef struct Inputs {
 
 /// How far one member's inputs have got over one line.
 typedef struct InputWay {
-    int64_t acked; // ticks up to here have arrived,
-    int64_t sent;  // up to here are under way; what was lost is not
-    FlTime since;  // something is under way, and nothing has arrived; FL_FOREVER: nothing is
+    int64_t acked;   // ticks up to here have arrived,
+    int64_t sent;    // up to here are under way; what was lost is not
+    FlTime since;    // something is under way, and nothing has arrived; FL_FOREVER: nothing is
+    FlTime acked_at; // when `acked` was there, by the other end's link clock
 } InputWay;
 
 /// Host: whom a state is being given, and how far that is. It takes as many frames as it needs, so
@@ -294,13 +298,16 @@ typedef struct Sealed Sealed; // sealed.c's own
 typedef struct Upload {
     FlBudget budget;
     FlTime slot;                // the newest, by number
+    FlTime last[UPLOAD_SLOTS];  // when the last bytes of a slot went
     int32_t sent[UPLOAD_SLOTS]; // bytes, by slot
-    int32_t in_window;          // their sum
+    double held;                // tokens that the window has no room for yet
+    int32_t in_window;          // bytes of all slots
     int32_t update_count;       // in the packet being built
     double header_bytes;        // of packets, per update in them; learnt
 } Upload;
 
 typedef struct Actions Actions; // action.c's own
+typedef struct Lanes Lanes;     // lanes.c's own
 
 struct FlSession {
     FlSessionDef def;
@@ -350,6 +357,10 @@ struct FlSession {
 
     Agreed agreed;
     Actions *actions; // NULL: none in this session
+
+    Lanes *lanes_of_crowd; // NULL: no crowd, or not in yet
+    int32_t plan_order;    // of a crowd's plane
+    FlTime plan_next;      // host: thought of again then
 
     Upload upload;
     EventRing events;
@@ -539,6 +550,23 @@ void fl__sealed_leave(FlSession *session, Line *line, FlTime now);
 /// The seal is ready for packets of this line.
 bool fl__sealed_ready(const FlSession *session, const Line *line);
 
+/// A lane's pair (lanes.c): made, NULL if it cannot be; left and ended (NULL is fine).
+FlSealPair *fl__lane_pair(FlSession *session, const FlMeetMessage *meet, FlTime now);
+void fl__lane_part(FlSealPair *pair, FlTime now);
+bool fl__lane_ready(const FlSealPair *pair);
+
+/// Opens session->opening. False: it is not the pair's; `blame`: counted. Without a payload
+/// opened->bytes is NULL. `at` is where the other end is.
+bool fl__lane_open(FlSession *session, FlSealPair *pair, FlAddress from, int32_t count,
+                   FlTime arrival, bool blame, Opened *opened, FlAddress *at);
+
+/// Seals the `count` bytes that follow FL_SEAL_HEAD_BYTES at `packet`.
+bool fl__lane_seal(FlSealPair *pair, FlTime now, uint8_t *packet, int32_t count, FlOutgoing *out);
+
+/// What the pair has to say for itself, and when.
+bool fl__lane_says(FlSealPair *pair, FlTime now, FlOutgoing *out);
+FlTime fl__lane_deadline(const FlSealPair *pair);
+
 /// Sealed introductions (mesh.c).
 void fl__sealed_introduce(FlSession *session, int32_t one, int32_t other, FlTime now,
                           FlMeetMessage *to_one, FlMeetMessage *to_other);
@@ -564,6 +592,28 @@ void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
 
 /// The host is gone. True: the session goes on without it.
 bool fl__mesh_take_over(FlSession *session, FlTime now);
+
+/// Two members want to be introduced, by the word of one.
+void fl__mesh_want(FlSession *session, int32_t one, int32_t other);
+
+// ---------------------------------------------------------------- lanes.c
+
+/// We are in: the crowd begins. False: no memory.
+bool fl__lanes_begin(FlSession *session, FlTime now);
+void fl__lanes_destroy(FlSession *session);
+void fl__lanes_member(FlSession *session, int32_t member);
+void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
+void fl__lanes_plan(FlSession *session, int32_t order);
+
+/// True: the datagram was a lane's, taken or counted.
+bool fl__lanes_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                       FlTime arrival);
+bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out);
+FlTime fl__lanes_deadline(FlSession *session, FlTime now);
+
+/// Host: which plane is right for those who are there, and telling it.
+void fl__lanes_host(FlSession *session, FlTime now);
+bool fl__lanes_tell_plan(FlSession *session, int32_t line);
 
 // ---------------------------------------------------------------- manifest.c
 
@@ -753,6 +803,9 @@ void fl__actions_destroy(FlSession *session);
 bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
                        int32_t count, FlTime now);
 
+/// Host: events of these types are passed on to this member: it knows what they are about.
+bool fl__actions_reach(const FlSession *session, int32_t number);
+
 /// Sends what is due; and when something will be.
 void fl__actions_update(FlSession *session, FlTime now);
 FlTime fl__actions_deadline(const FlSession *session, FlTime now);
@@ -813,8 +866,10 @@ const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t
 int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                         FlTime now);
 bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take);
-void fl__input_fate(FlSession *session, int32_t line, int32_t member, uint32_t tick_low,
-                    bool delivered);
+
+/// What became of inputs; `arrived`: by the other end's link clock.
+void fl__input_fate(FlSession *session, int32_t line, const Item *item, bool delivered,
+                    FlTime arrived);
 void fl__input_line_open(FlSession *session, int32_t line);
 
 /// A member's inputs go over this line again: what it got by another way is not known, so the last
@@ -830,6 +885,31 @@ void fl__report_write(FlSession *session, int32_t index, FlWriter *writer, int32
                       FlTime now);
 bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take);
 
+// ---------------------------------------------------------------- telling.c
+
+/// A byte about each of some entities, told over lines.
+typedef struct Telling {
+    uint64_t *due; // entities, by slot
+    bool *any;     // one may be
+    ItemKind item;
+    uint8_t section; // its kind
+    uint8_t most;    // no byte is larger
+    bool (*goes_fn)(const FlSession *session, const Entity *entity, int32_t line);
+    uint8_t (*tell_fn)(Entity *entity); // the byte, which is told now
+    /// Slot FL__NONE: of something that is not known here.
+    void (*heard_fn)(FlSession *session, int32_t line, int32_t slot, uint8_t value);
+} Telling;
+
+void fl__telling_due(const Telling *t, int32_t slot);
+
+/// Bytes of what is to be told over a line; it rides in every packet, but is no reason for one.
+int32_t fl__telling_bytes(const FlSession *session, const Telling *t, int32_t index);
+
+/// Returns the bytes it took.
+int32_t fl__telling_write(FlSession *session, const Telling *t, int32_t index, FlWriter *w,
+                          int32_t room);
+bool fl__telling_read(FlSession *session, const Telling *t, int32_t index, FlReader *r, bool take);
+
 // ---------------------------------------------------------------- attention.c
 
 /// A new entity: nobody looks at it yet.
@@ -840,12 +920,7 @@ void fl__attention_line_open(FlSession *session, int32_t line);
 void fl__attention_fate(FlSession *session, int32_t line, int32_t slot, uint32_t value,
                         bool delivered);
 
-/// Bytes of what is to be told over a line; it rides in every packet, but is no reason for one.
-int32_t fl__attention_bytes(const FlSession *session, int32_t index);
-
-/// Returns the bytes it took.
-int32_t fl__attention_write(FlSession *session, int32_t index, FlWriter *w, int32_t room);
-bool fl__attention_read(FlSession *session, int32_t index, FlReader *r, bool take);
+Telling fl__attention_telling(FlSession *session);
 
 // ---------------------------------------------------------------- guide.c
 
@@ -873,10 +948,8 @@ void fl__guide_snapshots(Entity *entity, FlTime arrived);
 
 /// NEAR: as with attention.
 void fl__near_line_open(FlSession *session, int32_t line);
-int32_t fl__near_bytes(const FlSession *session, int32_t index);
-int32_t fl__near_write(FlSession *session, int32_t index, FlWriter *w, int32_t room);
 void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value);
-bool fl__near_read(FlSession *session, int32_t index, FlReader *r, bool take);
+Telling fl__near_telling(FlSession *session);
 
 // ---------------------------------------------------------------- upload.c
 

@@ -485,17 +485,88 @@ void fl__sealed_introduce(FlSession *session, int32_t one, int32_t other, FlTime
     put_keys(&second, to_other);
 }
 
-bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, FlTime now)
+static FlSealPair *make_pair(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
     FlReader r;
     fl_reader_init(&r, meet->keys, meet->key_bytes);
     FlSealPairDef def = fl_seal_pair_def_default();
     if (!fl_seal_introduction_read(&r, &def.introduction)) {
-        return false;
+        return NULL;
     }
     def.unix_s = unix_at(session->sealed, now);
     def.random = session->sealed->random;
     def.alloc = session->def.alloc;
-    session->has_pairs = fl_seal_pair_create(&def, now, &line->pair) == FL_OK || session->has_pairs;
+    FlSealPair *pair = NULL;
+    return fl_seal_pair_create(&def, now, &pair) == FL_OK ? pair : NULL;
+}
+
+bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, FlTime now)
+{
+    line->pair = make_pair(session, meet, now);
+    session->has_pairs = session->has_pairs || line->pair != NULL;
     return line->pair != NULL;
+}
+
+// ---------------------------------------------------------------- lanes
+
+FlSealPair *fl__lane_pair(FlSession *session, const FlMeetMessage *meet, FlTime now)
+{
+    return make_pair(session, meet, now);
+}
+
+void fl__lane_part(FlSealPair *pair, FlTime now)
+{
+    if (pair != NULL) {
+        fl_seal_pair_disconnect(pair, now);
+        fl_seal_pair_destroy(pair);
+    }
+}
+
+bool fl__lane_ready(const FlSealPair *pair)
+{
+    return fl_seal_pair_status(pair).state == FL_SEAL_PAIR_CONNECTED;
+}
+
+bool fl__lane_open(FlSession *session, FlSealPair *pair, FlAddress from, int32_t count,
+                   FlTime arrival, bool blame, Opened *opened, FlAddress *at)
+{
+    FlSealPayload payload = {0};
+    FlSealDrop drop = fl_seal_pair_receive(pair, arrival, from, session->opening, count, &payload);
+    if (drop != FL_SEAL_DROP_NONE) {
+        session->sealed->pair_drops[drop] += blame ? 1 : 0;
+        session->count[FL_SESSION_SEALED_BADLY] += blame ? 1 : 0;
+        return false;
+    }
+    *at = fl_seal_pair_status(pair).address;
+    opened->bytes = payload.bytes;
+    opened->count = payload.count;
+    opened->sequence = payload.sequence;
+    return true;
+}
+
+bool fl__lane_seal(FlSealPair *pair, FlTime now, uint8_t *packet, int32_t count, FlOutgoing *out)
+{
+    FlSealed sealed;
+    bool good = fl__lane_ready(pair) && fl_seal_pair_seal(pair, now, fl_seal_pair_sequence(pair),
+                                                          packet, count, &sealed) == FL_OK;
+    if (good) {
+        give(&sealed, out);
+    }
+    return good;
+}
+
+bool fl__lane_says(FlSealPair *pair, FlTime now, FlOutgoing *out)
+{
+    FlSealed sealed;
+    bool says =
+        fl_seal_pair_deadline(pair) <= now && fl_seal_pair_next(pair, now, &sealed) == FL_OK;
+    if (says) {
+        give(&sealed, out);
+    }
+    return says;
+}
+
+FlTime fl__lane_deadline(const FlSealPair *pair)
+{
+    return fl_seal_pair_deadline(pair);
 }

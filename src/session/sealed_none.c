@@ -116,3 +116,61 @@ bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, 
     (void)now;
     return false;
 }
+
+FlSealPair *fl__lane_pair(FlSession *session, const FlMeetMessage *meet, FlTime now)
+{
+    (void)session;
+    (void)meet;
+    (void)now;
+    return NULL;
+}
+
+void fl__lane_part(FlSealPair *pair, FlTime now)
+{
+    (void)pair;
+    (void)now;
+}
+
+bool fl__lane_ready(const FlSealPair *pair)
+{
+    (void)pair;
+    return false;
+}
+
+bool fl__lane_open(FlSession *session, FlSealPair *pair, FlAddress from, int32_t count,
+                   FlTime arrival, bool blame, Opened *opened, FlAddress *at)
+{
+    (void)session;
+    (void)pair;
+    (void)from;
+    (void)count;
+    (void)arrival;
+    (void)blame;
+    (void)opened;
+    (void)at;
+    return false;
+}
+
+bool fl__lane_seal(FlSealPair *pair, FlTime now, uint8_t *packet, int32_t count, FlOutgoing *out)
+{
+    (void)pair;
+    (void)now;
+    (void)packet;
+    (void)count;
+    (void)out;
+    return false;
+}
+
+bool fl__lane_says(FlSealPair *pair, FlTime now, FlOutgoing *out)
+{
+    (void)pair;
+    (void)now;
+    (void)out;
+    return false;
+}
+
+FlTime fl__lane_deadline(const FlSealPair *pair)
+{
+    (void)pair;
+    return FL_FOREVER;
+}

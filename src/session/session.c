@@ -6,7 +6,8 @@
 #define SESSION_COOKIE 0x53455332u
 #define EVENT_RING_BYTES (32 * 1024)
 #define UPLOAD_AT_LEAST 1000.0
-#define UPLOAD_AT_MOST 1e9 // what a second's bytes are counted in
+#define UPLOAD_AT_MOST 1e9    // what a second's bytes are counted in
+#define UPLOAD_FOR_WORDS 0.02 // of a second's bytes: not for frames, so that calls need not wait
 
 // ---------------------------------------------------------------- definition
 
@@ -25,6 +26,7 @@ FlSessionDef fl_session_def_default(void)
         .input_ticks = 128,
         .calls = fl_calls_def_default(),
         .focus = fl_focus_def_default(),
+        .crowd = fl_crowd_def_default(),
         .guide_from_ns = FL_MS(600),
         .lags = fl_lags_def_default(),
         .time_mode = FL_TIME_GLOBAL,
@@ -46,7 +48,7 @@ static bool is_power_of_two(int32_t n)
 static bool def_is_good(const FlSessionDef *def)
 {
     bool role = def->role == FL_ROLE_HOST || def->role == FL_ROLE_CLIENT;
-    bool topology = def->topology >= FL_TOPOLOGY_STAR && def->topology <= FL_TOPOLOGY_HYBRID;
+    bool topology = def->topology >= FL_TOPOLOGY_STAR && def->topology <= FL_TOPOLOGY_CROWD;
     // Every member gets the same share of the entity numbers: at least one.
     bool counts = def->peer_capacity >= 1 && def->peer_capacity <= 4096 &&
                   def->peer_capacity < def->world.entity_capacity && def->line_capacity >= 1 &&
@@ -61,6 +63,7 @@ static bool def_is_good(const FlSessionDef *def)
     bool upload = def->upload_bytes_s == 0.0 ||
                   (def->upload_bytes_s >= UPLOAD_AT_LEAST && def->upload_bytes_s < UPLOAD_AT_MOST &&
                    def->link.common == NULL);
+    upload = upload && def->update_least_bytes >= 0 && def->update_least_bytes <= 256;
     bool actions =
         def->action_capacity == 0 || (def->action_capacity > 0 && def->action_capacity <= 65536 &&
                                       def->peer_capacity < FL_LAGS_PEERS);
@@ -327,6 +330,7 @@ void fl_session_destroy(FlSession *session)
          session->lines != NULL && session->ledger != NULL && i < session->line_count; i++) {
         fl__line_close(session, i);
     }
+    fl__lanes_destroy(session);
     fl__sealed_destroy(session);
     fl__actions_destroy(session);
     fl__agreed_destroy(session);
@@ -423,7 +427,8 @@ static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *byte
                          FlTime arrival)
 {
     Opened opened = {FL__NONE, bytes, count, 0};
-    if (fl__join_receive(session, from, bytes, count, arrival)) {
+    if (fl__lanes_receive(session, from, bytes, count, arrival) ||
+        fl__join_receive(session, from, bytes, count, arrival)) {
         return opened;
     }
     opened.line = fl__line_at(session, from);
@@ -434,6 +439,10 @@ static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *byte
 static Opened take_sealed(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                           FlTime arrival)
 {
+    Opened none = {.line = FL__NONE};
+    if (fl__lanes_receive(session, from, bytes, count, arrival)) {
+        return none;
+    }
     memcpy(session->opening, bytes, (size_t)count); // it is opened in place
     return fl__sealed_receive(session, from, session->opening, count, arrival);
 }
@@ -476,7 +485,8 @@ static void update_ledger(FlSession *session, FlTime now)
 {
     FlTime time = fl_session_time(session, now);
     if (fl_ledger_deadline(session->ledger) <= time) {
-        double left = fl__upload_left(session, now);
+        double words = UPLOAD_FOR_WORDS * session->def.upload_bytes_s;
+        double left = fl__upload_left(session, now) - words;
         fl_ledger_allow(session->ledger, left > 0.0 ? left : 0.0, session->upload.header_bytes);
         fl_ledger_update(session->ledger, time);
         session->exported = true;
@@ -511,6 +521,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
         return true;
     }
     if (session->line_next == 0) {
+        fl__lanes_host(session, now);
         fl__mesh_update(session, now);
         fl__event_resume(session, now);
         fl__actions_update(session, now);
@@ -519,7 +530,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
         update_ledger(session, now);
         wake_due(session);
     }
-    return line_next(session, now, out);
+    return line_next(session, now, out) || fl__lanes_next(session, now, out);
 }
 
 // Whether a line that timed out left something to say to those that were looked at before it.
@@ -587,6 +598,8 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime orphans = fl__orphans_deadline(session);
     deadline = calls < deadline ? calls : deadline;
     deadline = orphans < deadline ? orphans : deadline;
+    FlTime lanes = fl__lanes_deadline(session, now);
+    deadline = lanes < deadline ? lanes : deadline;
     wake_due(session);
     deadline = earliest_wake(session, deadline);
     return deadline > now ? deadline : now;

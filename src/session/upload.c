@@ -5,14 +5,18 @@
 // its headers is known when it is made, so both hold RESERVE back: a packet is begun only if there
 // is more, and its payload is cut to what there is.
 //
-// Invariant: bytes sent in the current slot and the 126 before, which are more than a second, are
-// at most upload_bytes_s. Joining and saying goodbye are counted, but do not wait.
+// A slot counts until the last of its bytes is a second old, to the nanosecond: what goes by frames
+// of 50 ms has twenty of them in a second, and not a part of the twenty-first.
+//
+// Invariant: bytes sent in any second, the moment at its end included and that at its beginning
+// not, are at most upload_bytes_s. Joining and saying goodbye are counted, but do not wait.
 #include "private.h"
 
 #define RESERVE 320.0
 #define BURST_SECONDS 0.1
 #define BURST_AT_LEAST 1024.0
 #define SLOT_NS FL_MS(8)
+#define SLOTS_INSIDE 125 // fewer slots ago is less than a second ago
 #define HEADER_LEARNS 16.0
 #define HEADER_SEAL 18.0 // at least
 #define HEADER_LINK 10.0 // and the section's head
@@ -38,6 +42,13 @@ void fl__upload_start(FlSession *session, FlTime now)
                            (session->sealed != NULL ? HEADER_SEAL : 0.0);
 }
 
+static void clear_slot(Upload *upload, FlTime slot)
+{
+    int32_t *bytes = &upload->sent[(uint64_t)slot % UPLOAD_SLOTS];
+    upload->in_window -= *bytes;
+    *bytes = 0;
+}
+
 // Slots that time has left behind are empty again.
 static void advance(Upload *upload, FlTime now)
 {
@@ -47,9 +58,12 @@ static void advance(Upload *upload, FlTime now)
     }
     while (upload->slot < slot) {
         upload->slot++;
-        int32_t *bytes = &upload->sent[(uint64_t)upload->slot % UPLOAD_SLOTS];
-        upload->in_window -= *bytes;
-        *bytes = 0;
+        clear_slot(upload, upload->slot);
+    }
+    for (FlTime old = upload->slot - UPLOAD_SLOTS + 1; old <= upload->slot - SLOTS_INSIDE; old++) {
+        if (fl_span(now, upload->last[(uint64_t)old % UPLOAD_SLOTS]) >= FL_SEC(1)) {
+            clear_slot(upload, old);
+        }
     }
 }
 
@@ -61,22 +75,35 @@ double fl__upload_left(FlSession *session, FlTime now)
     }
     advance(upload, now);
     double window = session->def.upload_bytes_s - RESERVE - (double)upload->in_window;
-    double tokens = fl_budget_available(&upload->budget, now);
-    if (upload->budget.tokens > window) {
-        upload->budget.tokens = window;
-    }
-    return tokens < window ? tokens : window;
+    FlBudget *budget = &upload->budget;
+    budget->tokens += upload->held;
+    (void)fl_budget_available(budget, now);
+    // Links look at the tokens alone, so those that the window has no room for are held back.
+    upload->held = budget->tokens > window ? budget->tokens - window : 0.0;
+    budget->tokens -= upload->held;
+    return budget->tokens < window ? budget->tokens : window;
+}
+
+static int32_t counted(const FlSession *session, int32_t datagram_bytes)
+{
+    int32_t bytes = datagram_bytes + session->def.link.overhead_bytes;
+    bool updates = session->upload.update_count > 0;
+    int32_t least = updates ? session->def.update_least_bytes : 0;
+    return bytes > least ? bytes : least;
 }
 
 void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int32_t counted_bytes)
 {
     Upload *upload = &session->upload;
+    int32_t bytes = counted(session, datagram_bytes);
+    session->count[FL_SESSION_BYTES_COUNTED] += (uint64_t)bytes;
     if (!is_limited(session)) {
         return;
     }
     advance(upload, now);
-    int32_t bytes = datagram_bytes + session->def.link.overhead_bytes;
-    upload->sent[(uint64_t)upload->slot % UPLOAD_SLOTS] += bytes;
+    uint64_t at = (uint64_t)upload->slot % UPLOAD_SLOTS;
+    upload->sent[at] += bytes;
+    upload->last[at] = now;
     upload->in_window += bytes;
     fl_budget_spend(&upload->budget, now, bytes - counted_bytes);
 }
@@ -86,8 +113,7 @@ void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_
     Upload *upload = &session->upload;
     if (upload->update_count > 0) {
         double headers =
-            (double)(packet_bytes + session->def.link.overhead_bytes - payload_bytes + 2) /
-            upload->update_count;
+            (double)(counted(session, packet_bytes) - payload_bytes + 2) / upload->update_count;
         upload->header_bytes += (headers - upload->header_bytes) / HEADER_LEARNS;
     }
     upload->update_count = 0;

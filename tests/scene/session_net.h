@@ -62,6 +62,7 @@ typedef struct Net {
     FlSealServerDef seal;
     FlSessionDef def; ///< What nodes are made from; role, address and such are set for each.
     int64_t datagrams;
+    int64_t wakes;            ///< Times a deadline of somebody's had come.
     int64_t bytes[NET_NODES]; ///< Sent by each, IPv4's and UDP's headers counted.
 } Net;
 
@@ -368,6 +369,7 @@ static inline void net_run(Net *net, FlTime until)
         net->now = next > net->now ? next : net->now;
         if (who >= 0) {
             FlTime before = net->now;
+            net->wakes++;
             net_pump(net, who);
             // a deadline that is still now after a pump would never let time go on
             FlTime again = fl_session_deadline(net->node[who].session, net_local(net, who));

@@ -256,6 +256,97 @@ static void without_a_way_datagrams_are_counted_and_lost(void **state)
     world_destroy(world);
 }
 
+// ---------------------------------------------------------------- ways by default
+
+static World *plain_pair(uint64_t seed, const FlImpairSettings *way, FlTime side_ns)
+{
+    WorldDef def = world_def_default();
+    World *world;
+    def.seed = seed;
+    def.sealed = false;
+    assert_int_equal(world_create(&def, &world), FL_OK);
+    assert_int_equal(world_way_default(world, way, side_ns), FL_OK);
+    for (int32_t i = 0; i < 6; i++) {
+        WorldNodeDef node = world_node_def_default();
+        int32_t index;
+        node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+        assert_int_equal(world_node_add(world, &node, &index), FL_OK);
+    }
+    return world;
+}
+
+/// The shortest round trip to the host that a client has measured.
+static FlTime round_trip(World *world, int32_t client)
+{
+    FlSession *session = world_session(world, client);
+    FlLinkStats stats;
+    assert_int_equal(fl_peer_stats(session, fl_peer_host(session), world_now(world), &stats),
+                     FL_OK);
+    return stats.rtt_min_ns;
+}
+
+static void by_default_a_way_is_as_long_as_two_nodes_are_apart(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(5), 0, 0);
+    World *world = plain_pair(4, &way, FL_MS(100));
+    world_run(world, FL_SEC(20));
+    assert_true(world_all_in(world));
+    assert_int_equal(world_stats(world).unroutable, 0);
+    assert_int_equal(world_stats(world).lost, 0);
+    for (int32_t i = 1; i < 6; i++) {
+        FlTime length = world_way_length(world, 0, i);
+        assert_true(length > 0 && length < FL_MS(142));
+        assert_int_equal(length, world_way_length(world, i, 0));
+        FlTime trip = round_trip(world, i);
+        assert_true(trip >= 2 * (FL_MS(5) + length) - FL_MS(1));
+        assert_true(trip <= 2 * (FL_MS(5) + length) + FL_MS(2));
+    }
+    world_destroy(world);
+}
+
+static void a_way_of_its_own_comes_before_the_default(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(5), 0, 0);
+    FlImpairSettings own = way_of(FL_MS(300), 0, 0);
+    World *world = plain_pair(4, &way, 0);
+    assert_int_equal(world_ways_set(world, 0, 2, &own), FL_OK);
+    world_run(world, FL_SEC(20));
+    assert_true(round_trip(world, 1) < FL_MS(13));
+    assert_true(round_trip(world, 2) >= FL_MS(599));
+    world_destroy(world);
+}
+
+static void the_default_way_loses_its_share_and_repeats_itself(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(20), FL_MS(10), 100000);
+    World *world = plain_pair(9, &way, FL_MS(30));
+    world_run(world, FL_SEC(60));
+    WorldStats stats = world_stats(world);
+    double share = (double)stats.lost / (double)stats.datagrams;
+    assert_true(share > 0.07 && share < 0.13);
+    world_destroy(world);
+    world = plain_pair(9, &way, FL_MS(30));
+    world_run(world, FL_SEC(60));
+    assert_true(world_stats(world).hash == stats.hash);
+    world_destroy(world);
+}
+
+static void what_lasts_longer_than_a_datagram_cannot_be_shared(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(20), 0, 0);
+    World *world = plain_pair(1, &way, 0);
+    way.keep_order = true;
+    assert_int_equal(world_way_default(world, &way, 0), FL_BAD_VALUE);
+    way.keep_order = false;
+    way.rate_bytes_s = 10000;
+    assert_int_equal(world_way_default(world, &way, 0), FL_BAD_VALUE);
+    world_destroy(world);
+}
+
 /// A quiet world costs nothing: no fixed tick.
 static void nothing_happens_between_deadlines(void **state)
 {
@@ -291,6 +382,10 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_bytes),
         cmocka_unit_test(stopping_between_changes_nothing),
         cmocka_unit_test(in_a_mesh_updates_go_straight),
+        cmocka_unit_test(by_default_a_way_is_as_long_as_two_nodes_are_apart),
+        cmocka_unit_test(a_way_of_its_own_comes_before_the_default),
+        cmocka_unit_test(the_default_way_loses_its_share_and_repeats_itself),
+        cmocka_unit_test(what_lasts_longer_than_a_datagram_cannot_be_shared),
         cmocka_unit_test(without_a_way_datagrams_are_counted_and_lost),
         cmocka_unit_test(nothing_happens_between_deadlines),
     };

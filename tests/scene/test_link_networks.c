@@ -131,7 +131,7 @@ static void one_network(uint64_t seed, bool numbered)
 static void fates_are_true_and_messages_arrive_once_over_random_networks(void **state)
 {
     (void)state;
-    int32_t count = CASES(400);
+    int32_t count = CASES(250);
     for (int32_t seed = 1; seed <= count; seed++) {
         one_network((uint64_t)seed, false);
     }
@@ -140,7 +140,7 @@ static void fates_are_true_and_messages_arrive_once_over_random_networks(void **
 static void so_they_do_where_a_carrier_numbers_the_packets_and_skips_some(void **state)
 {
     (void)state;
-    int32_t count = CASES(400);
+    int32_t count = CASES(250);
     for (int32_t seed = 1; seed <= count; seed++) {
         one_network((uint64_t)seed + 5000, true);
     }

@@ -76,13 +76,13 @@ static bool plays(const Scene *scene, int32_t node)
     return fl_lags_status(lags, net_local(&scene->net, node)).plays;
 }
 
-/// An action of the liar's with a play time of its choice, to all.
-static void lie(Scene *scene, FlTime play)
+/// An action of a liar's with a play time of its choice, to all.
+static void lie_as(Scene *scene, int32_t node, FlTime play)
 {
-    FlSession *liar = scene->net.node[LIAR].session;
+    FlSession *liar = scene->net.node[node].session;
     int32_t line = liar->members[liar->host].line;
     FlOrdered action = {.play = play, .sequence = 1000 + scene->lies++, .type = TYPE_LIE};
-    action.stamp = net_local(&scene->net, LIAR);
+    action.stamp = net_local(&scene->net, node);
     uint8_t bytes[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
@@ -94,6 +94,11 @@ static void lie(Scene *scene, FlTime play)
     while (fl__event_over(liar, line, &head, bytes, fl_writer_size(&writer)) != FL_OK) {
         run(scene, 1);
     }
+}
+
+static void lie(Scene *scene, FlTime play)
+{
+    lie_as(scene, LIAR, play);
 }
 
 static void act(Scene *scene, int32_t node)
@@ -240,6 +245,39 @@ static void what_came_before_one_plays_and_cannot_be_played_goes(void **state)
     scene_end(scene);
 }
 
+/// One who does not play yet, and many who say what it keeps, and go.
+static void who_is_gone_leaves_its_room_to_those_who_are_there(void **state)
+{
+    (void)state;
+    Scene *scene = scene_begin(FL_TOPOLOGY_STAR);
+    scene->net.def.lags.provision_ns = FL_SEC(15);
+    start(scene, 0, 0);
+    run(scene, 50);
+    start(scene, 1, NET_NODES - 1);
+    run(scene, 50);
+    for (int32_t node = NET_NODES - 1; node >= NODES; node--) { // shares grow as they go
+        for (int32_t k = 0; k < CAPACITY / 2; k++) {
+            lie_as(scene, node, FL_SEC(1));
+        }
+        run(scene, 10);
+        net_leave(&scene->net, node);
+        run(scene, 10);
+    }
+    for (int32_t k = 0; k < CAPACITY; k++) {
+        act(scene, HOST);
+        run(scene, 2);
+    }
+    assert_false(plays(scene, GOOD));
+    for (int32_t k = 0; k < 1000 && !plays(scene, GOOD); k++) {
+        run(scene, 1);
+    }
+    run(scene, 100);
+    int32_t host = scene->net.node[HOST].session->self;
+    assert_int_equal(scene->newest[GOOD][host], scene->sent[HOST] - 1);
+    assert_int_equal(scene->played[GOOD][host], CAPACITY / NODES); // all of its share
+    scene_end(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +286,7 @@ int main(void)
         cmocka_unit_test(who_does_not_play_hears_everything_else),
         cmocka_unit_test(a_newcomer_to_busy_players_has_the_newest_actions_when_it_begins_to_play),
         cmocka_unit_test(what_came_before_one_plays_and_cannot_be_played_goes),
+        cmocka_unit_test(who_is_gone_leaves_its_room_to_those_who_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,8 +301,9 @@ static bool reads(FlSession *session, int32_t line, const uint8_t *bytes, int32_
     FlReader r;
     Moment when = {.arrived = net_time(&scene.net, 3), .near = net_time(&scene.net, 3)};
     fl_reader_init(&r, bytes, count);
+    Telling near = fl__near_telling(session);
     return bytes[-1] == 9 ? fl__guided_read(session, line, &r, &when, take)
-                          : fl__near_read(session, line, &r, take);
+                          : fl__telling_read(session, &near, line, &r, take);
 }
 
 static void no_truncation_and_no_nonsense_has_an_effect(void **state)

@@ -3,7 +3,7 @@
 // remembered; who does not keep up is sent away and counted.
 #include "session_net.h"
 
-enum { NODES = 5, BYTES = 6, TICKS = 64 };
+enum { NODES = 5, BYTES = 6, BYTES_AT_MOST = 64, TICKS = 64 };
 
 typedef struct Scene {
     Net net;
@@ -14,10 +14,10 @@ typedef struct Scene {
 } Scene;
 
 // What a player does is a function of who and when, so anybody can check it.
-static void input_of(int32_t node, int64_t tick, uint8_t bytes[BYTES])
+static void input_of(int32_t node, int64_t tick, uint8_t bytes[BYTES_AT_MOST])
 {
-    for (int32_t i = 0; i < BYTES; i++) {
-        bytes[i] = (uint8_t)fl_random_at(7, (uint64_t)(node * BYTES + i), (uint64_t)tick);
+    for (int32_t i = 0; i < BYTES_AT_MOST; i++) {
+        bytes[i] = (uint8_t)fl_random_at(7, (uint64_t)(node * BYTES_AT_MOST + i), (uint64_t)tick);
     }
 }
 
@@ -37,7 +37,7 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
 
 static void say(Scene *scene, int32_t node)
 {
-    uint8_t bytes[BYTES];
+    uint8_t bytes[BYTES_AT_MOST];
     input_of(node, scene->next[node], bytes);
     FlResult result = fl_input_set(scene->net.node[node].session, scene->next[node], bytes);
     assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
@@ -66,10 +66,10 @@ static void check(Scene *scene, int32_t at, int32_t whose)
     }
     assert_true(newest >= scene->newest[at][whose] && newest < scene->next[whose]);
     for (int64_t tick = scene->newest[at][whose] + 1; tick <= newest; tick++) {
-        uint8_t truth[BYTES];
+        uint8_t truth[BYTES_AT_MOST];
         input_of(whose, tick, truth);
         assert_int_equal(fl_input_get(session, peer, tick, &got), FL_OK);
-        assert_memory_equal(got, truth, BYTES);
+        assert_memory_equal(got, truth, (size_t)scene->net.def.input_bytes);
         scene->checked++;
     }
     scene->newest[at][whose] = newest;
@@ -171,6 +171,71 @@ static void inputs_arrive_in_order_without_gaps_in_a_hybrid(void **state)
     run(FL_TOPOLOGY_HYBRID, "hybrid");
 }
 
+/// Inputs of which not many fit into a packet, and events that take the room for a while: what is
+/// behind then catches up, over ways on which packets get lost and overtake each other.
+static void check_catches_up(uint64_t seed, FlTopology topology, const FlImpairSettings *weather)
+{
+    static Scene scene;
+    open_scene(&scene, seed, topology);
+    Net *net = &scene.net;
+    net->def.input_bytes = BYTES_AT_MOST;
+    net->def.input_ticks = 256;
+    net->weather = *weather;
+    for (int32_t i = 0; i < NODES; i++) {
+        net_start(net, i);
+    }
+    net_gather(net);
+    uint8_t bytes[1000] = {0};
+    FlEvent event = {.type = 1, .delivery = FL_DELIVERY_ORDERED, .bytes = bytes, .count = 1000};
+    FlPeerId all = {0};
+    int32_t to_send = 16;
+    for (int32_t f = 0; f < 400; f++) {
+        while (f >= 100 && to_send > 0 &&
+               fl_event_send(net->node[1].session, all, &event) == FL_OK) {
+            to_send--;
+        }
+        for (int32_t i = 0; i < NODES; i++) {
+            FlEvent taken;
+            while (fl_event_take(net->node[i].session, &taken) == FL_OK) {
+            }
+        }
+        frame(&scene, f % 5 < 3); // 30 a second
+    }
+    assert_int_equal(to_send, 0);
+    assert_int_equal(net_count(net, FL_SESSION_STALLED), 0);
+    FlTime rtt = 2 * (weather->delay_ns + weather->jitter_ns);
+    int64_t behind = 10 + 6 * rtt / FL_MS(33); // lost, noticed and said again
+    for (int32_t at = 0; at < NODES; at++) {
+        for (int32_t whose = 0; whose < NODES; whose++) {
+            if (at != whose) {
+                assert_true(scene.newest[at][whose] >= scene.next[whose] - behind);
+            }
+        }
+    }
+    assert_int_equal(scene.blocked, 0);
+    assert_true(net->wakes < 100 * NODES * 400);
+    net_close(net);
+}
+
+static void long_inputs_catch_up_after_a_burst_of_events(void **state)
+{
+    (void)state;
+    FlImpairSettings fair = net_fair();
+    FlImpairSettings bad = net_fair();
+    FlImpairSettings far = net_fair();
+    bad.loss_ppm = 30000;
+    bad.duplicate_ppm = 30000;
+    bad.jitter_ns = FL_MS(20);
+    bad.shape = FL_SHAPE_UNIFORM;
+    far.delay_ns = FL_MS(350); // more is under way than fits into a packet
+    check_catches_up(1, FL_TOPOLOGY_STAR, &fair);
+    check_catches_up(2, FL_TOPOLOGY_MESH, &fair);
+    check_catches_up(3, FL_TOPOLOGY_STAR, &bad);
+    check_catches_up(4, FL_TOPOLOGY_HYBRID, &bad);
+    check_catches_up(5, FL_TOPOLOGY_STAR, &far);
+    check_catches_up(6, FL_TOPOLOGY_MESH, &far);
+}
+
 static void a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first(void **state)
 {
     (void)state;
@@ -257,6 +322,7 @@ static void check_crowd(int32_t nodes, int32_t bytes, double host_bytes_s)
     int64_t tick = 0;
     uint8_t input[64] = {1};
     int64_t before = net.bytes[0];
+    int64_t wakes = net.wakes;
     for (; tick < 300; tick++) {
         for (int32_t i = 0; i < nodes; i++) {
             assert_int_equal(fl_input_set(net.node[i].session, tick, input), FL_OK);
@@ -272,6 +338,7 @@ static void check_crowd(int32_t nodes, int32_t bytes, double host_bytes_s)
     assert_int_equal(fl_session_count(net.node[0].session, FL_SESSION_STALLED), 0);
     double rate = (double)(net.bytes[0] - before) / ((double)tick * 0.02);
     assert_true(rate < host_bytes_s);
+    assert_true(net.wakes - wakes < 20 * nodes * tick); // nobody looks again and again for nothing
     net_close(&net);
 }
 
@@ -321,6 +388,7 @@ int main(void)
         cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_star),
         cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_mesh),
         cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_hybrid),
+        cmocka_unit_test(long_inputs_catch_up_after_a_burst_of_events),
         cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
         cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),
         cmocka_unit_test(a_host_passes_everybodys_inputs_on_and_starves_nobody),

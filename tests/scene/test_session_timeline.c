@@ -621,6 +621,94 @@ static void a_newcomer_that_leaves_before_it_has_its_state_stops_nobody(void **u
     }
 }
 
+// Without lags each settles when it has all inputs, at another time than others. With those that
+// are measured all settle the same tick at the same session time, and wait for nobody.
+static void measured_lags_make_everybody_settle_at_one_time(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        open_scene(&scene, seed, FL_TOPOLOGY_MESH);
+        Net *net = &scene.net;
+        net->weather = net_fair();
+        net->def.action_capacity = 64;
+        net->def.lags.again_ns = FL_FOREVER; // while one is on, not all go by the same
+        begin(&scene, 5);
+        for (int32_t i = 0; i < 5; i++) {
+            for (int32_t j = 0; j < i; j++) {
+                FlImpairSettings way = net_fair();
+                way.delay_ns = FL_MS(20) + (FlTime)fl_random_below(&net->random, FL_MS(130));
+                net_way(net, i, j, &way);
+                net_way(net, j, i, &way);
+            }
+        }
+        frames(&scene, 800); // old measurements are forgotten
+        int64_t apart = 0;
+        for (int32_t f = 0; f < 400; f++) {
+            int64_t behind[5];
+            for (int32_t i = 0; i < 5; i++) {
+                const FlLags *lags = fl_session_lags(scene.player[i].session);
+                FlLagsStatus status = fl_lags_status(lags, net_local(net, i));
+                FlTime lag = f < 100 ? 0 : status.longest_ns + FL_MS(3 * TICK_MS); // frames, too
+                assert_true(status.plays);
+                fl_timeline_lag(scene.player[i].timeline, (int32_t)(lag / FL_MS(TICK_MS)));
+                int64_t settled;
+                (void)fl_timeline_settled(scene.player[i].timeline, &settled);
+                behind[i] = scene.player[i].session->agreed.present - settled;
+                int64_t differ = i > 0 ? llabs(behind[i] - behind[0]) : 0;
+                apart = f < 100 && differ > apart ? differ : apart;
+                assert_true(f < 150 || differ == 0);
+            }
+            frames(&scene, 1);
+        }
+        close_scene(&scene);
+        assert_true(apart >= 1);
+    }
+}
+
+static void say_enter(FlSession *host, int32_t number, int64_t tick)
+{
+    FlEnterMessage m = {number, (uint8_t)host->members[number].incarnation, tick};
+    uint8_t bytes[FL_EVENT_SHORT_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_enter_message_write(&w, &m);
+    assert_int_equal(fl__event_own(host, number, FL__OWN_ENTER, bytes, fl_writer_size(&w)), FL_OK);
+}
+
+// A host that tells a newcomer to play from before the state that it has.
+static void who_cannot_enter_has_not_begun(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    open_scene(&scene, 1, FL_TOPOLOGY_STAR);
+    scene.net.weather = net_fair();
+    net_start(&scene.net, 0);
+    net_start(&scene.net, 1);
+    net_gather(&scene.net);
+    open_player(&scene, 1, false);
+    FlSession *host = scene.net.node[0].session;
+    FlSession *newcomer = scene.net.node[1].session;
+    State state = {.sum = 99, .tick = 500};
+    FlSnapshotMessage m = {500, 0, sizeof state, (const uint8_t *)&state};
+    uint8_t bytes[FL_EVENT_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_snapshot_message_write(&w, &m);
+    int32_t number = net_number(&scene.net, 1);
+    assert_int_equal(fl__event_own(host, number, FL__OWN_SNAPSHOT, bytes, fl_writer_size(&w)),
+                     FL_OK);
+    say_enter(host, number, 490);
+    frames(&scene, 20);
+    assert_int_equal(fl_session_count(newcomer, FL_SESSION_UNTIMELY), 1);
+    assert_int_equal(fl_session_advance(newcomer, 520), FL_WOULD_BLOCK);
+    say_enter(host, number, 510);
+    frames(&scene, 20);
+    assert_int_equal(fl_session_count(newcomer, FL_SESSION_UNTIMELY), 1);
+    assert_int_equal(fl_session_advance(newcomer, 520), FL_OK);
+    close_scene(&scene);
+}
+
 // More of a leaver's inputs than a link's queue takes at once.
 static void long_inputs_of_a_leaver_reach_everybody(void **unused)
 {
@@ -630,7 +718,6 @@ static void long_inputs_of_a_leaver_reach_everybody(void **unused)
         open_scene(&scene, seed, (FlTopology)(seed % 3));
         scene.net.weather = net_fair();
         scene.net.def.input_bytes = scene.def.input_bytes = BYTES_AT_MOST;
-        scene.tick_ms = 3 * TICK_MS; // more of these a second is more than lines take
         begin(&scene, 5);
         frames(&scene, 900);
         if (seed <= 3) {
@@ -660,6 +747,8 @@ int main(void)
         cmocka_unit_test(a_newcomer_is_asked_what_it_has_of_a_leaver),
         cmocka_unit_test(a_large_state_reaches_a_newcomer),
         cmocka_unit_test(a_newcomer_that_leaves_before_it_has_its_state_stops_nobody),
+        cmocka_unit_test(measured_lags_make_everybody_settle_at_one_time),
+        cmocka_unit_test(who_cannot_enter_has_not_begun),
         cmocka_unit_test(long_inputs_of_a_leaver_reach_everybody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

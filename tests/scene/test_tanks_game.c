@@ -292,8 +292,8 @@ static double hit_rate(int32_t delay, bool projected, TanksJudge judge)
     late.delay = delay;
     late.projected = projected;
     int32_t shots = 0, kills = 0;
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        TanksGameDef def = def_of(9, 200000 + seed, false);
+    for (int32_t seed = 0; seed < CASES(6); seed++) {
+        TanksGameDef def = def_of(9, 200000 + (uint64_t)seed, false);
         def.judge = judge;
         def.see_fn = see_late;
         def.see_ctx = &late;

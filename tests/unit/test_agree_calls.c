@@ -1,7 +1,7 @@
 // Calls: messages and arguments come back as they went and refuse everything else; over a network
 // that loses, doubles and turns round, nothing is decided twice and nobody is told wrongly; a thing
 // that is given on takes along what was decided; hits that cannot be are told from those that can.
-#include "fairlead/agree.h"
+#include "fairlead/call.h"
 
 // cmocka wants these first
 #include <setjmp.h>
@@ -495,6 +495,7 @@ static void a_full_table_takes_no_new_call_until_old_ones_have_ended(void **stat
     FlCallMessage m;
     for (uint32_t i = 0; i < 8; i++) {
         m = some_call(i, FL_SEC(1));
+        m.key.from = (uint16_t)i;
         assert_int_equal(fl_calls_hear(calls, &m, 0), FL_HEARD_NEW);
         assert_int_equal(fl_calls_take(calls, &m), FL_OK);
         assert_int_equal(m.key.serial, i); // in the order of arrival
@@ -503,12 +504,56 @@ static void a_full_table_takes_no_new_call_until_old_ones_have_ended(void **stat
     m = some_call(8, FL_SEC(2));
     assert_int_equal(fl_calls_hear(calls, &m, FL_MS(10)), FL_HEARD_CROWDED);
     FlCallMessage old = some_call(0, FL_SEC(1));
+    old.key.from = 0;
     assert_int_equal(fl_calls_hear(calls, &old, FL_MS(10)), FL_HEARD_APPLIED);
     assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(1) + FL_CALLS_KEPT + 1), FL_HEARD_NEW);
     assert_int_equal(fl_calls_hear(calls, &old, FL_SEC(1) + FL_CALLS_KEPT + 1), FL_HEARD_LATE);
     m = some_call(9, FL_SEC(100));
     assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(2)), FL_HEARD_BAD);
     fl_calls_destroy(calls);
+}
+
+/// Callers beyond number call as often as they can, in turn or one after the other.
+static void no_caller_takes_the_room_of_others(void **state)
+{
+    (void)state;
+    FlRandom r = {.seed = 7750};
+    for (int32_t k = 0; k < 40; k++) {
+        FlCallsDef def = fl_calls_def_default();
+        FlCalls *calls;
+        assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+        int32_t greedy = 1 + k % 4;
+        int32_t taken[8] = {0};
+        for (uint32_t i = 0; i < 4000; i++) {
+            FlCallMessage m = some_call(i, FL_SEC(30));
+            int32_t any = (int32_t)fl_random_below(&r, (uint64_t)greedy);
+            int32_t next = (int32_t)i * greedy / 4000;
+            m.key.from = (uint16_t)(k < 20 ? any : next);
+            m.number = (uint16_t)fl_random_below(&r, 30);
+            bool fresh = fl_calls_hear(calls, &m, 0) == FL_HEARD_NEW;
+            taken[m.key.from] += fresh ? 1 : 0;
+        }
+        for (int32_t i = 0; i < greedy; i++) {
+            assert_true(taken[i] >= def.heard_capacity >> greedy);
+            assert_true(taken[i] <= def.heard_capacity / 2);
+        }
+        for (uint32_t i = 0; i < 8; i++) { // others, each once
+            FlCallMessage m = some_call(i, FL_SEC(2));
+            m.key.from = (uint16_t)(10 + i);
+            assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(1)), FL_HEARD_NEW);
+        }
+        FlCallMessage m = some_call(5000, FL_SEC(40));
+        m.key.from = 0;
+        FlTime later = FL_SEC(30) + FL_CALLS_KEPT + 1; // waits still: nothing was decided
+        assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(29)), FL_HEARD_CROWDED);
+        while (fl_calls_take(calls, &m) == FL_OK) {
+            assert_int_equal(fl_calls_decide(calls, m.key, false), FL_OK);
+        }
+        m = some_call(5000, later + FL_SEC(1));
+        m.key.from = 0;
+        assert_int_equal(fl_calls_hear(calls, &m, later), FL_HEARD_NEW);
+        fl_calls_destroy(calls);
+    }
 }
 
 static void a_predicted_state_is_the_answer(void **state)
@@ -590,10 +635,13 @@ static void an_estate_fills_no_table_for_longer_than_calls_live(void **state)
     }
     for (uint32_t i = 0; i < (uint32_t)def.heard_capacity; i += FL_ESTATE_CALLS) {
         FlEstateMessage estate = some_estate(7, i, FL_ESTATE_CALLS, longest);
-        assert_true(fl_calls_inherit(calls, &estate, now)); // there is room for all of these
+        bool last = i + FL_ESTATE_CALLS == (uint32_t)def.heard_capacity; // that is for callers
+        assert_int_equal(fl_calls_inherit(calls, &estate, now), !last);
     }
-    FlCallMessage m = some_call(1000, now + FL_SEC(1));
+    FlCallMessage m = some_call(1000, now + FL_SEC(1)); // those were its own
     assert_int_equal(fl_calls_hear(calls, &m, now), FL_HEARD_CROWDED);
+    m.key.from = 4;
+    assert_int_equal(fl_calls_hear(calls, &m, now), FL_HEARD_NEW);
     FlEstateMessage over = some_estate(8, 2000, 1, now - FL_CALLS_KEPT - 1);
     assert_true(fl_calls_inherit(calls, &over, now)); // which needs no room
     FlTime later = longest + FL_CALLS_KEPT + 1;
@@ -754,6 +802,7 @@ int main(void)
         cmocka_unit_test(small_arguments_come_back),
         cmocka_unit_test(over_any_network_nothing_is_decided_twice_and_nobody_told_wrongly),
         cmocka_unit_test(a_full_table_takes_no_new_call_until_old_ones_have_ended),
+        cmocka_unit_test(no_caller_takes_the_room_of_others),
         cmocka_unit_test(a_predicted_state_is_the_answer),
         cmocka_unit_test(figures_say_how_long_it_took),
         cmocka_unit_test(an_estate_fills_no_table_for_longer_than_calls_live),

@@ -17,6 +17,7 @@ typedef struct Letter {
 typedef struct Table {
     FlTime now, delay;
     FlLagsDef def;
+    FlTime clock[MOST]; // how far each one's is ahead
     FlLags *peer[MOST]; // NULL: not there, or a liar
     uint64_t ready_said[MOST], unreadable;
     uint32_t first, next; // letters, on a ring: the delay is the same for all
@@ -41,12 +42,17 @@ static void table_end(Table *table)
     free(table);
 }
 
+static FlTime local(const Table *table, int32_t who)
+{
+    return table->now + table->clock[who];
+}
+
 /// Everybody who is honest learns who is there.
 static void member(Table *table, int32_t who, bool present)
 {
     for (int32_t i = 0; i < MOST; i++) {
         if (table->peer[i] != NULL) {
-            fl_lags_member(table->peer[i], who, present, table->now);
+            fl_lags_member(table->peer[i], who, present, local(table, i));
         }
     }
 }
@@ -54,11 +60,11 @@ static void member(Table *table, int32_t who, bool present)
 static void sit_down(Table *table, int32_t who)
 {
     table->def.self = who;
-    assert_int_equal(fl_lags_create(&table->def, table->now, &table->peer[who]), FL_OK);
+    assert_int_equal(fl_lags_create(&table->def, local(table, who), &table->peer[who]), FL_OK);
     for (int32_t i = 0; i < MOST; i++) {
         if (i != who && table->peer[i] != NULL) {
-            fl_lags_member(table->peer[i], who, true, table->now);
-            fl_lags_member(table->peer[who], i, true, table->now);
+            fl_lags_member(table->peer[i], who, true, local(table, i));
+            fl_lags_member(table->peer[who], i, true, local(table, who));
         }
     }
 }
@@ -90,13 +96,15 @@ static void run(Table *table, FlTime span)
         while (table->first != table->next &&
                table->way[table->first % ON_THE_WAY].at <= table->now) {
             const Letter *letter = &table->way[table->first++ % ON_THE_WAY];
-            fl_lags_receive(table->peer[letter->to], letter->from, letter->bytes, letter->count,
-                            table->now);
+            if (table->peer[letter->to] != NULL) {
+                fl_lags_receive(table->peer[letter->to], letter->from, letter->bytes, letter->count,
+                                local(table, letter->to));
+            }
         }
         for (int32_t i = 0; i < MOST; i++) {
             FlLagsMessage message;
             while (table->peer[i] != NULL &&
-                   fl_lags_next(table->peer[i], table->now, &message) == FL_OK) {
+                   fl_lags_next(table->peer[i], local(table, i), &message) == FL_OK) {
                 send(table, i, &message);
             }
         }
@@ -110,7 +118,7 @@ static void say(Table *table, int32_t from, int32_t to, const Fl__LagsSaid *said
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
     fl__lags_write(&writer, from, said);
-    fl_lags_receive(table->peer[to], from, bytes, fl_writer_size(&writer), table->now);
+    fl_lags_receive(table->peer[to], from, bytes, fl_writer_size(&writer), local(table, to));
 }
 
 static void say_round(Table *table, int32_t from, int32_t to, uint32_t round)
@@ -121,7 +129,7 @@ static void say_round(Table *table, int32_t from, int32_t to, uint32_t round)
 
 static FlLagsStatus status_of(const Table *table, int32_t who)
 {
-    return fl_lags_status(table->peer[who], table->now);
+    return fl_lags_status(table->peer[who], local(table, who));
 }
 
 /// Everybody who is there plays by the same round, of just those, and everybody can read everybody.
@@ -313,6 +321,101 @@ static void what_can_be_measured_can_be_told(void **state)
     table_end(table);
 }
 
+// ---------------------------------------------------------------- coming and going
+
+static void leave(Table *table, int32_t who)
+{
+    fl_lags_destroy(table->peer[who]);
+    table->peer[who] = NULL;
+    member(table, who, false);
+}
+
+static void a_round_begins_when_somebody_goes(void **state)
+{
+    (void)state;
+    for (int32_t who = 0; who < 3; who++) {
+        Table *table = table_begin();
+        table->def.again_ns = FL_FOREVER; // for no other reason
+        for (int32_t i = 0; i < 3; i++) {
+            sit_down(table, i);
+        }
+        run(table, FL_SEC(6));
+        check_together(table);
+        int32_t stays = (who + 1) % 3;
+        uint64_t solved = status_of(table, stays).count[FL_LAGS_SOLVED];
+        leave(table, who);
+        run(table, FL_SEC(3));
+        check_together(table);
+        assert_int_equal(status_of(table, stays).count[FL_LAGS_SOLVED], solved + 1);
+        run(table, FL_SEC(30)); // once
+        assert_int_equal(status_of(table, stays).count[FL_LAGS_SOLVED], solved + 1);
+        leave(table, (who + 2) % 3);
+        run(table, FL_SEC(3));
+        assert_int_equal(status_of(table, stays).longest_ns, 0); // nobody to wait for
+        table_end(table);
+    }
+}
+
+/// Stamps and play time of one peer, watched.
+typedef struct Watch {
+    FlTime stamp, play;
+    int32_t back;
+} Watch;
+
+static void watch(Watch *w, const Table *table, int32_t who, bool stamps)
+{
+    FlTime stamp;
+    FlTime play = fl_lags_play_time(table->peer[who], local(table, who));
+    w->back += play < w->play ? 1 : 0;
+    w->play = play;
+    if (stamps && fl_lags_stamp(table->peer[who], local(table, who), &stamp) == FL_OK) {
+        w->back += stamp <= w->stamp ? 1 : 0;
+        w->stamp = stamp;
+    }
+}
+
+static void play_time_goes_back_for_nobody_but_a_lone_one_who_is_told_so(void **state)
+{
+    (void)state;
+    FlRandom r = random_stream(842);
+    for (int32_t k = 0; k < CASES(20); k++) {
+        Table *table = table_begin();
+        Watch watches[MOST];
+        int32_t lone = 1 + k % 2; // how many are, when they meet
+        for (int32_t i = 0; i < 3; i++) {
+            watches[i] = (Watch){INT64_MIN, INT64_MIN, 0};
+            table->clock[i] = random_time(&r, FL_SEC(0), FL_SEC(2000));
+            table->def.self = i;
+            assert_int_equal(fl_lags_create(&table->def, local(table, i), &table->peer[i]), FL_OK);
+        }
+        for (int32_t step = 0; step < 600; step++) {
+            for (int32_t i = lone; step == 100 && i < 3; i++) { // those at the end, first
+                for (int32_t j = lone; j < 3; j++) {
+                    fl_lags_member(table->peer[i], j, true, local(table, i));
+                }
+            }
+            for (int32_t i = 0; step == 300 && i < 3; i++) {
+                member(table, i, true);
+            }
+            if (step == 500) {
+                leave(table, 2); // and play time goes on
+            }
+            for (int32_t i = 0; i < 3; i++) {
+                if (table->peer[i] != NULL) {
+                    watch(&watches[i], table, i, step % 50 == 0); // between them, probes
+                }
+            }
+            run(table, FL_MS(20));
+        }
+        check_together(table);
+        for (int32_t i = 0; i < 2; i++) {
+            bool anew = status_of(table, i).count[FL_LAGS_ANEW] > 0;
+            assert_int_equal(watches[i].back > 0, anew);
+        }
+        table_end(table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +426,8 @@ int main(void)
         cmocka_unit_test(who_is_asked_before_it_has_measured_says_nothing_yet),
         cmocka_unit_test(an_a_beyond_all_clocks_is_refused_and_forgotten),
         cmocka_unit_test(what_can_be_measured_can_be_told),
+        cmocka_unit_test(a_round_begins_when_somebody_goes),
+        cmocka_unit_test(play_time_goes_back_for_nobody_but_a_lone_one_who_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

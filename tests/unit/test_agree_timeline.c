@@ -2,7 +2,7 @@
 // a game that had all of them at once; what is shown is what is known; nothing is allocated.
 #include "support.h"
 
-#include "fairlead/agree.h"
+#include "fairlead/timeline.h"
 
 // ---------------------------------------------------------------- a game
 

@@ -18,6 +18,8 @@ typedef union Message {
     FlScopeMessage scope;
     FlMeetMessage meet;
     FlReachMessage reach;
+    uint16_t want;
+    uint8_t plan;
 } Message;
 
 static uint16_t random_16(FlRandom *r)
@@ -111,6 +113,16 @@ static void make_reach(FlRandom *r, Message *m)
     m->reach.direct = random_chance(r, 2);
 }
 
+static void make_want(FlRandom *r, Message *m)
+{
+    m->want = random_16(r);
+}
+
+static void make_plan(FlRandom *r, Message *m)
+{
+    m->plan = (uint8_t)fl_random_below(r, 256);
+}
+
 // ---------------------------------------------------------------- all alike
 
 #define AS_ONE(name, Type, prefix)                                                                 \
@@ -132,6 +144,26 @@ AS_ONE(meet, FlMeetMessage, fl_meet_message)
 AS_ONE(reach, FlReachMessage, fl_reach_message)
 #undef AS_ONE
 
+static void write_want(FlWriter *w, const Message *m)
+{
+    fl_want_message_write(w, m->want);
+}
+
+static bool read_want(FlReader *reader, Message *m)
+{
+    return fl_want_message_read(reader, &m->want);
+}
+
+static void write_plan(FlWriter *w, const Message *m)
+{
+    fl_plan_message_write(w, m->plan);
+}
+
+static bool read_plan(FlReader *reader, Message *m)
+{
+    return fl_plan_message_read(reader, &m->plan);
+}
+
 typedef struct Kind {
     FlGroupKind kind;
     void (*make)(FlRandom *r, Message *m);
@@ -148,6 +180,8 @@ static const Kind kinds[] = {
     {FL_GROUP_SCOPE, make_scope, write_scope, read_scope},
     {FL_GROUP_MEET, make_meet, write_meet, read_meet},
     {FL_GROUP_REACH, make_reach, write_reach, read_reach},
+    {FL_GROUP_WANT, make_want, write_want, read_want},
+    {FL_GROUP_PLAN, make_plan, write_plan, read_plan},
 };
 
 enum { KINDS = (int32_t)(sizeof kinds / sizeof kinds[0]) };

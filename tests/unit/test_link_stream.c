@@ -504,6 +504,20 @@ static void the_quickest_ride_in_every_packet_until_acknowledged(void **state)
     assert_int_equal(send_at(&p, 1e9, FL_SEC(30), &PATIENT).fragments.count, 0);
 }
 
+static void the_quickest_leave_room_for_what_is_new(void **state)
+{
+    (void)state;
+    Pipe p;
+    pipe_init(&p, false);
+    for (int32_t i = 0; i < 40; i++) { // none is acknowledged: a long way
+        bool quickest = i % 5 != 4;
+        assert_int_equal(fl__stream_send(&p.stream, "news", 4, quickest), FL_OK);
+        Packet packet = send_at(&p, 1e9, i * FL_MS(1), &PATIENT);
+        assert_true(packet.fragments.count > 0);
+        assert_int_equal(packet.fragments.refs[packet.fragments.count - 1].serial, i);
+    }
+}
+
 static void fragments_stop_with_the_budget_and_the_last_may_overdraw_it(void **state)
 {
     (void)state;
@@ -560,6 +574,7 @@ int main(void)
         cmocka_unit_test(what_is_not_taken_is_refused_and_comes_again),
         cmocka_unit_test(a_fragment_is_repeated_after_a_growing_while_or_when_overtaken),
         cmocka_unit_test(the_quickest_ride_in_every_packet_until_acknowledged),
+        cmocka_unit_test(the_quickest_leave_room_for_what_is_new),
         cmocka_unit_test(fragments_stop_with_the_budget_and_the_last_may_overdraw_it),
         cmocka_unit_test(a_packet_takes_what_fits_and_at_most_sixteen),
     };

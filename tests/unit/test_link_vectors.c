@@ -3,34 +3,11 @@
 // The file is made here, by `unit_link_vectors --write`, and compared here: a change of any byte or
 // meaning shows as a difference to the file, and then FL_WIRE_VERSION must rise. The Python test of
 // the same name reads it with a decoder written from spec/WIRE.md alone.
-#include "support.h"
+#include "vector_support.h"
 
 #include "link/private.h"
 
-#include <stdio.h>
-
 #define PATH "spec/vectors/link.json"
-#define TEXT_MAX (1 << 19)
-
-typedef struct Text {
-    char *at;
-    size_t left;
-} Text;
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-say(Text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text->at, text->left, format, arguments);
-    va_end(arguments);
-    assert_true(length >= 0 && (size_t)length < text->left);
-    text->at += length;
-    text->left -= (size_t)length;
-}
 
 static void say_bytes(Text *text, const uint8_t *bytes, int32_t count)
 {
@@ -457,64 +434,32 @@ static void say_stream(Text *text)
 
 // ---------------------------------------------------------------- the file
 
-static char *make_file(void)
+static void say_everything(Text *text)
 {
-    char *whole = (char *)malloc(TEXT_MAX);
-    assert_non_null(whole);
-    Text text = {whole, TEXT_MAX};
-    say(&text, "{\"wire_version\": %u,\n \"packets\": [", FL_WIRE_VERSION);
-    say_plain_packets(&text);
-    say_carried_packets(&text);
-    say_packets_far_on(&text);
-    say_crowded_packets(&text);
-    say(&text, "\n ],\n \"dropped\": [");
-    say_heads_to_drop(&text);
-    say_arrivals_to_drop(&text);
-    say_fragments_to_drop(&text);
-    say(&text, "\n ],\n \"streams\": [");
-    say_stream(&text);
-    say(&text, "\n ]\n}\n");
-    return whole;
+    say(text, "{\"wire_version\": %u,\n \"packets\": [", FL_WIRE_VERSION);
+    say_plain_packets(text);
+    say_carried_packets(text);
+    say_packets_far_on(text);
+    say_crowded_packets(text);
+    say(text, "\n ],\n \"dropped\": [");
+    say_heads_to_drop(text);
+    say_arrivals_to_drop(text);
+    say_fragments_to_drop(text);
+    say(text, "\n ],\n \"streams\": [");
+    say_stream(text);
+    say(text, "\n ]\n}\n");
 }
 
 static void the_file_of_vectors_is_what_the_library_writes(void **state)
 {
     (void)state;
-    char *want = make_file();
-    char *got = (char *)calloc(1, TEXT_MAX);
-    FILE *file = fopen(PATH, "rb");
-    if (file == NULL) {
-        fail_msg("cannot open " PATH "; run from the project's root");
-    }
-    size_t size = fread(got, 1, TEXT_MAX - 1, file);
-    fclose(file);
-    size_t same = 0;
-    while (same < size && got[same] == want[same]) {
-        same++;
-    }
-    if (got[same] != want[same]) {
-        fail_msg(PATH " differs from byte %zu on: if the wire format changed on purpose, raise "
-                      "FL_WIRE_VERSION and run unit_link_vectors --write",
-                 same);
-    }
-    free(want);
-    free(got);
-}
-
-static int write_file(void)
-{
-    char *text = make_file();
-    FILE *file = fopen(PATH, "wb");
-    bool written = file != NULL && fwrite(text, 1, strlen(text), file) == strlen(text);
-    written = file != NULL && fclose(file) == 0 && written;
-    free(text);
-    return written ? 0 : 1;
+    vectors_compare(PATH, say_everything);
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--write") == 0) {
-        return write_file();
+        return vectors_write(PATH, say_everything);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_of_vectors_is_what_the_library_writes),

@@ -98,6 +98,31 @@ static void the_n_who_look_most_get_every_update(void **state)
     fl_ledger_destroy(s.ledger);
 }
 
+static void a_part_of_one_in_focus_counts_at_later_frames(void **state)
+{
+    (void)state;
+    const FlSend policies[2] = {fl_send_focus(), fl_send_focus_equal()};
+    for (int32_t p = 0; p < 2; p++) {
+        Stage s;
+        open_stage(&s, &policies[p], 1, 1);
+        fl_ledger_update_bytes(s.ledger, 0, 20);
+        for (int32_t r = 0; r < RECEIVERS; r++) {
+            fl_ledger_attention(s.ledger, 0, r, 0.5);
+        }
+        int32_t in_focus = 0;
+        for (int32_t i = 0; i < 200; i++) {
+            uint64_t to;
+            export(&s, 0, i, 1);
+            (void)frame(&s, 5.0 * 60.0 + 31.0, &to); // five updates: 3.75 are for the set
+            int32_t count = fl_ledger_frame(s.ledger).focus_count;
+            assert_in_range(count, 3, 4);
+            in_focus += count;
+        }
+        assert_int_equal(in_focus, 750);
+        fl_ledger_destroy(s.ledger);
+    }
+}
+
 static void who_does_not_look_is_never_in_focus(void **state)
 {
     (void)state;
@@ -351,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_n_who_look_most_get_every_update),
+        cmocka_unit_test(a_part_of_one_in_focus_counts_at_later_frames),
         cmocka_unit_test(who_does_not_look_is_never_in_focus),
         cmocka_unit_test(too_few_bytes_for_one_update_are_credit_for_the_next_frame),
         cmocka_unit_test(a_new_life_goes_to_everybody_first),

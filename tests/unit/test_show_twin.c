@@ -539,7 +539,7 @@ static void every_combination_shows_what_its_definition_says(void **state)
     for (int32_t c = 0; c < combinations; c++) {
         FlRandom random = random_stream(7100 + (uint64_t)c);
         int64_t before = tally.answered;
-        for (int32_t i = 0; i < CASES(30); i++) {
+        for (int32_t i = 0; i < CASES(15); i++) {
             FlShowDef def = random_def(&random, c);
             tally.hashing = i == 0;
             play(&random, &def, &tally);

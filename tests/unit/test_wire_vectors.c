@@ -5,65 +5,9 @@
 // the same name reads it with a decoder written from spec/WIRE.md alone.
 #include "wire_support.h"
 
-#include <stdio.h>
+#include "vector_support.h"
 
 #define PATH "spec/vectors/update.json"
-#define TEXT_MAX (1 << 20)
-
-typedef struct Text {
-    char *at;
-    size_t left;
-} Text;
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-say(Text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text->at, text->left, format, arguments);
-    va_end(arguments);
-    assert_true(length >= 0 && (size_t)length < text->left);
-    text->at += length;
-    text->left -= (size_t)length;
-}
-
-// In as few digits as tell it exactly.
-static void say_real(Text *text, double x)
-{
-    char digits[40];
-    for (int precision = 1; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, x);
-        if (strtod(digits, NULL) == x) {
-            break;
-        }
-    }
-    say(text, "%s", digits);
-}
-
-static void say_named(Text *text, const char *name, double x)
-{
-    say(text, ", \"%s\": ", name);
-    say_real(text, x);
-}
-
-static void say_reals(Text *text, const char *name, const double *x, int32_t count)
-{
-    say(text, ", \"%s\": ", name);
-    for (int32_t i = 0; i < count; i++) {
-        say(text, "%s", i == 0 ? "[" : ", ");
-        say_real(text, x[i]);
-    }
-    say(text, "]");
-}
-
-static void say_vec3(Text *text, const char *name, FlVec3 v)
-{
-    const double x[3] = {v.x, v.y, v.z};
-    say_reals(text, name, x, 3);
-}
 
 // ---------------------------------------------------------------- worlds
 
@@ -146,15 +90,6 @@ static void say_world(Text *text, const NamedWorld *named)
 
 // ---------------------------------------------------------------- updates
 
-static void say_bytes(Text *text, const uint8_t *bytes, int32_t size)
-{
-    say(text, "\"bytes\": \"");
-    for (int32_t i = 0; i < size; i++) {
-        say(text, "%02x", bytes[i]);
-    }
-    say(text, "\"");
-}
-
 static void say_quat(Text *text, FlQuat q)
 {
     const double x[4] = {q.w, q.x, q.y, q.z};
@@ -225,7 +160,7 @@ static void say_update(Text *text, const Telling *telling)
 
     say(text, "{\"world\": \"%s\", \"stamp_ns\": %lld, ", telling->in->name,
         (long long)telling->stamp);
-    say_bytes(text, bytes, fl_writer_size(&writer));
+    say_hex(text, "bytes", bytes, fl_writer_size(&writer));
     say(text, ",\n  \"entity\": %u, \"life\": %u, \"wide\": %s, ", got.entity, got.life,
         wide ? "true" : "false");
     say_motion(text, &got.motion);
@@ -310,7 +245,7 @@ static void say_refused(Text *text, const NamedWorld *in, const uint8_t *bytes, 
     assert_int_not_equal(fault, FL_UPDATE_OK);
     say(text, "%s{\"world\": \"%s\", \"stamp_ns\": 0, ", text->at[-1] == '[' ? "" : ",\n ",
         in->name);
-    say_bytes(text, bytes, size);
+    say_hex(text, "bytes", bytes, size);
     say(text, ", \"fault\": \"%s\", \"why\": \"%s\"}", fl_update_fault_name(fault), why);
 }
 
@@ -416,41 +351,16 @@ static void say_everything(Text *text)
     say(text, "]}\n");
 }
 
-static char made[TEXT_MAX];
-
 static void the_vectors_are_what_the_library_writes_today(void **state)
 {
     (void)state;
-    Text text = {made, sizeof made};
-    say_everything(&text);
-    FILE *file = fopen(PATH, "rb");
-    assert_non_null(file);
-    static char kept[TEXT_MAX];
-    size_t size = fread(kept, 1, sizeof kept - 1, file);
-    fclose(file);
-    kept[size] = '\0';
-    if (strcmp(made, kept) != 0) {
-        print_error("%s differs: raise FL_WIRE_VERSION and run this with --write\n", PATH);
-        fail();
-    }
-}
-
-static int write_vectors(void)
-{
-    Text text = {made, sizeof made};
-    say_everything(&text);
-    FILE *file = fopen(PATH, "wb");
-    if (file == NULL || fputs(made, file) < 0 || fclose(file) != 0) {
-        perror(PATH);
-        return 1;
-    }
-    return 0;
+    vectors_compare(PATH, say_everything);
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--write") == 0) {
-        return write_vectors();
+        return vectors_write(PATH, say_everything);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_vectors_are_what_the_library_writes_today),

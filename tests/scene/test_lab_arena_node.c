@@ -1,0 +1,126 @@
+// Peers of an arena game: nobody acts for somebody else, and replicas that have to catch up run
+// and do not jump.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "lab/arena_mesh.h"
+
+static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double kbps)
+{
+    ArenaMeshDef def = {
+        .mode = mode,
+        .map = ARENA_MAP_YARD,
+        .players = players,
+        .kbps = kbps,
+        .focus_share = fl_focus_def_default().share,
+        .rtt_ms = 20.0,
+        .top_speed = ARENA_SPEED_BOUND,
+        .seed = 4,
+    };
+    LabError error = {{0}};
+    assert_int_equal(arena_mesh_create(mesh, &def, 0, &error), LAB_OK);
+}
+
+static void ask(ArenaMesh *mesh, int32_t from, const ArenaDeed *deed)
+{
+    ArenaNode *node = &mesh->nodes[from];
+    uint8_t bytes[ARENA_DEED_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    assert_true(arena_deed_encode(&w, deed));
+    FlCallDef call = {.kind = FL_CALL_OWN, .bytes = bytes, .count = sizeof bytes};
+    uint32_t serial;
+    FlTime now = world_local(mesh->world, from, world_now(mesh->world));
+    FlEntityId target = node->seen[deed->target].entity;
+    assert_int_equal(fl_call_send(node->session, target, &call, now, &serial), FL_OK);
+    world_touch(mesh->world, from);
+    world_run(mesh->world, world_now(mesh->world) + FL_MS(100));
+}
+
+static void a_deed_of_somebody_else_is_refused_and_counted(void **state)
+{
+    (void)state;
+    static ArenaMesh mesh;
+    open_mesh(&mesh, ARENA_MODE_HIBW, 3, 108.0);
+    world_run(mesh.world, mesh.begin + FL_MS(520));
+    const ArenaNode *victim = &mesh.nodes[1];
+    int32_t target = victim->player;
+    int32_t before = victim->view.player[target].score;
+    ArenaDeed deed = {.kind = ARENA_DEED_SCORE,
+                      .actor = mesh.nodes[2].player,
+                      .target = target,
+                      .weapon = ARENA_WEAPON_GUN,
+                      .amount = 1};
+    ask(&mesh, 0, &deed);
+    assert_int_equal(victim->stats.forged, 1);
+    assert_int_equal(victim->view.player[target].score, before);
+    deed.actor = mesh.nodes[0].player;
+    ask(&mesh, 0, &deed);
+    assert_int_equal(victim->stats.forged, 1);
+    assert_int_equal(victim->view.player[target].score, before + 1);
+    arena_mesh_destroy(&mesh);
+}
+
+enum { PLAYERS = 12 };
+
+/// Of one viewer's replicas: where they were a tick ago, and what they were.
+typedef struct Before {
+    FlVec3 at[PLAYERS];
+    bool nearing[PLAYERS];
+} Before;
+
+static void watch(const ArenaNode *node, Before *before, int32_t *nearing, int32_t *jumps)
+{
+    for (int32_t i = 0; i < PLAYERS; i++) {
+        const ArenaSeen *seen = &node->seen[i];
+        FlVec3 at = arena_node_shown(node, i);
+        bool runs = seen->known && seen->mode == FL_GUIDE_NEARING;
+        if (runs && before->nearing[i]) {
+            double step = fl_vec3_distance(at, before->at[i]);
+            (*nearing)++;
+            *jumps += step > 1.1 * ARENA_SPEED_BOUND / ARENA_TICK_HZ ? 1 : 0;
+        }
+        before->at[i] = at;
+        before->nearing[i] = runs;
+    }
+}
+
+static void a_replica_that_has_to_catch_up_runs_and_gets_there(void **state)
+{
+    (void)state;
+    static ArenaMesh mesh;
+    static Before before[PLAYERS];
+    open_mesh(&mesh, ARENA_MODE_DONNY, PLAYERS, 30.0);
+    int32_t nearing = 0;
+    int32_t jumps = 0;
+    for (int32_t t = 0; t < 20 * ARENA_TICK_HZ; t++) {
+        world_run(mesh.world, mesh.begin + t * (FL_SEC(1) / ARENA_TICK_HZ));
+        for (int32_t i = 0; i < PLAYERS; i++) {
+            watch(&mesh.nodes[i], &before[i], &nearing, &jumps);
+        }
+    }
+    ArenaNear near = {0};
+    for (int32_t i = 0; i < PLAYERS; i++) {
+        const ArenaNear *one = &mesh.nodes[i].stats.near;
+        near.count += one->count;
+        near.within += one->within;
+        near.given_up += one->given_up;
+    }
+    print_message("             %d ticks, %d jumps; %d near, %d of them soon, %d given up\n",
+                  (int)nearing, (int)jumps, (int)near.count, (int)near.within, (int)near.given_up);
+    assert_true(nearing > 500 && jumps == 0);
+    assert_true(2 * near.within > near.count + near.given_up);
+    arena_mesh_destroy(&mesh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deed_of_somebody_else_is_refused_and_counted),
+        cmocka_unit_test(a_replica_that_has_to_catch_up_runs_and_gets_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+// What a session answers to its own program's mistakes, and the names of what it counts.
+#include "session_stranger.h"
+
+static void entities_answer_what_is_wrong_with_a_call(void **state)
+{
+    (void)state;
+    Fixture f;
+    open_session(&f, FL_ROLE_CLIENT);
+    FlEntityDef def = fl_entity_def_default();
+    FlEntityId id = {5, 5};
+    FlPose pose;
+    FlState here = {.time = f.now};
+    assert_int_equal(fl_entity_create(f.session, &def, &id), FL_WOULD_BLOCK);
+    assert_int_equal(id.index1, 0);
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_STALE_ID);
+    assert_int_equal(fl_entity_cut(f.session, id), FL_STALE_ID);
+    assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_STALE_ID);
+    assert_false(fl_entity_is_ours(f.session, id));
+    FlEntityId wild = {UINT32_MAX, 1};
+    assert_int_equal(fl_entity_set(f.session, wild, &here), FL_STALE_ID);
+    assert_int_equal(fl_entity_next(f.session, wild).index1, 0);
+    assert_int_equal(fl_session_time(f.session, f.now), 0);
+    assert_int_equal(fl_session_time_error(f.session), FL_FOREVER);
+    close_all(&f);
+
+    open_client(&f);
+    here.time = f.now;
+    assert_int_equal(fl_entity_create(f.session, &def, &id), FL_OK);
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_WOULD_BLOCK); // what time is it?
+    assert_int_equal(fl_session_time_error(f.session), FL_FOREVER);
+    assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_NOT_FOUND);
+    for (int32_t i = 1; i < 50; i++) {
+        assert_int_equal(fl_entity_create(f.session, &def, &id), FL_OK);
+    }
+    assert_int_equal(fl_entity_create(f.session, &def, &id), FL_FULL); // has numbers for 50
+    close_all(&f);
+
+    open_host(&f);
+    assert_int_equal(fl_entity_create(f.session, &def, &id), FL_OK);
+    assert_true(fl_entity_is_ours(f.session, id));
+    hear_all(&f); // of its announcement
+    assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_NOT_FOUND);
+    here.time = f.now;
+    here.position.x = (double)NAN;
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_BAD_VALUE);
+    here.position.x = 3.0;
+    assert_int_not_equal(fl_session_deadline(f.session, f.now), f.now);
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_OK);
+    assert_int_equal(fl_session_deadline(f.session, f.now), f.now); // it has something to say
+    assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_OK);
+    assert_true(fabs(pose.position.x - 3.0) < 0.01);
+    here.time = f.now - 1;
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_BAD_VALUE);
+    assert_int_equal(count_of(&f, FL_SESSION_UPDATES_WIDE), 0);
+    here.time = f.now + 1;
+    here.position.x = 1e6;
+    assert_int_equal(fl_entity_set(f.session, id, &here), FL_OK); // outside the world
+    assert_int_equal(count_of(&f, FL_SESSION_UPDATES_WIDE), 1);
+    assert_int_equal(fl_entity_cut(f.session, id), FL_OK);
+    assert_int_equal(fl_entity_pose(f.session, id, f.now, &pose), FL_NOT_FOUND);
+    FlEntityId older = id;
+    older.generation -= 2;
+    assert_int_equal(fl_entity_set(f.session, older, &here), FL_STALE_ID);
+    give_update(&f, (uint32_t)f.first, 0, host_time(&f), 1.0);
+    FlEntityId theirs = fl_entity_next(f.session, id);
+    assert_true(theirs.index1 != 0 && !fl_entity_is_ours(f.session, theirs));
+    assert_int_equal(fl_entity_set(f.session, theirs, &here), FL_BAD_VALUE);
+    assert_int_equal(fl_entity_cut(f.session, theirs), FL_BAD_VALUE);
+    close_all(&f);
+}
+
+static void a_definition_that_cannot_work_is_refused_at_once(void **state)
+{
+    (void)state;
+    enum { BAD = 22 };
+    for (int32_t i = 0; i <= BAD; i++) {
+        FlSessionDef def = fl_session_def_default();
+        def.role = FL_ROLE_HOST;
+        switch (i) {
+        case 0:
+            def.world.precision = 0.0;
+            break;
+        case 1:
+            def.role = (FlRole)7;
+            break;
+        case 2:
+            def.peer_capacity = 0;
+            break;
+        case 3:
+            def.peer_capacity = 5000;
+            break;
+        case 4:
+            def.entity_capacity = 0;
+            break;
+        case 5:
+            def.entity_capacity = def.world.entity_capacity + 1;
+            break;
+        case 6:
+            def.world.entity_capacity = def.peer_capacity;
+            def.entity_capacity = 1;
+            break;
+        case 7:
+            def.join_every_ns = 0;
+            break;
+        case 8:
+            def.join_timeout_ns = 0;
+            break;
+        case 9:
+            def.time_mode = (FlTimeMode)3;
+            break;
+        case 10:
+            def.link.sent_capacity = 100;
+            break;
+        case 11:
+            def.link.numbered_below = true;
+            break;
+        case 12:
+            def.link.rate_min_bytes_s = 0.0;
+            break;
+        case 13:
+            def.topology = (FlTopology)(FL_TOPOLOGY_CROWD + 1);
+            break;
+        case 14:
+            def.line_capacity = 0;
+            break;
+        case 15:
+            def.line_capacity = def.peer_capacity + 1;
+            break;
+        case 16:
+            def.item_capacity = 1000;
+            break;
+        case 17:
+            def.path_capacity = 7;
+            break;
+        case 18:
+            def.input_bytes = 65;
+            break;
+        case 19:
+            def.input_ticks = 3;
+            break;
+        case 20:
+            def.input_ticks = 512;
+            break;
+        case 21:
+            def.gather_ns = -1;
+            break;
+        default:
+            break; // nothing wrong
+        }
+        FlSession *session;
+        FlResult expected = i < BAD ? FL_BAD_VALUE : FL_OK;
+        assert_int_equal(fl_session_create(&def, 0, &session), expected);
+        assert_int_equal(session == NULL, i < BAD);
+        fl_session_destroy(session);
+    }
+}
+
+static void every_counter_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < FL_SESSION_COUNTS; i++) {
+        const char *name = fl_session_count_name((FlSessionCount)i);
+        assert_true(strlen(name) > 3);
+        assert_string_not_equal(name, "unknown");
+        for (int32_t j = 0; j < i; j++) {
+            assert_string_not_equal(name, fl_session_count_name((FlSessionCount)j));
+        }
+    }
+    assert_string_equal(fl_session_count_name(FL_SESSION_COUNTS), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entities_answer_what_is_wrong_with_a_call),
+        cmocka_unit_test(a_definition_that_cannot_work_is_refused_at_once),
+        cmocka_unit_test(every_counter_has_a_name_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,578 @@
+// A crowd's packets, one by one: what each section does, and that nothing unsound does anything.
+//
+// We are player 1 of eight, without a plane's help: lanes are opened by hand. Packets are made by
+// hand too.
+#include "crowd_support.h"
+
+enum { SELF = 1, PLAYERS = 8 };
+
+#define NOW FL_SEC(100)
+
+static FlCrowd *with_lanes(int32_t lanes)
+{
+    FlCrowd *crowd = crowd_make(SELF, PLAYERS, NOW);
+    for (int32_t m = 2; m < 2 + lanes; m++) {
+        assert_int_equal(fl_crowd_lane_open(crowd, m, NOW), FL_OK);
+    }
+    return crowd;
+}
+
+static FlVec3 seen(const FlCrowd *crowd, int32_t member)
+{
+    FlCrowdView view;
+    assert_int_equal(fl_crowd_view(crowd, member, &view), FL_OK);
+    return view.motion.position;
+}
+
+static bool is_seen(const FlCrowd *crowd, int32_t member)
+{
+    FlCrowdView view;
+    return fl_crowd_view(crowd, member, &view) == FL_OK;
+}
+
+// What goes out at a time, thrown away; true: something went to `to`.
+static bool drain(FlCrowd *crowd, int32_t to, FlTime now, uint8_t *bytes, int32_t *count)
+{
+    uint8_t packet[FL_CROWD_PACKET_BYTES];
+    int32_t size;
+    int32_t member;
+    bool any = false;
+    while (fl_crowd_next(crowd, now, packet, sizeof packet, &size, &member)) {
+        if (member == to) {
+            memcpy(bytes, packet, (size_t)size);
+            *count = size;
+            any = true;
+        }
+    }
+    return any;
+}
+
+// Looks at a player until it has asked it.
+static void watch(FlCrowd *crowd, int32_t member, FlTime now)
+{
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    int32_t count;
+    Craft hello;
+    craft_begin(&hello, 1);
+    craft_pulse(&hello, now, 0, 0, 0);
+    craft_give(&hello, crowd, member, now);
+    fl_crowd_look(crowd, member, 1.0);
+    assert_true(drain(crowd, member, now, bytes, &count));
+    assert_non_null(fl__crowd_source(crowd, member));
+}
+
+// ---------------------------------------------------------------- what is sound
+
+// All sections, from player 2; where each begins.
+static int32_t whole(Craft *craft, int32_t begins[8])
+{
+    FlState two = crowd_state(2, NOW - FL_MS(20));
+    FlState three = crowd_state(3, NOW - FL_MS(700));
+    craft_begin(craft, 9);
+    int32_t count = 0;
+    begins[count++] = craft_size(craft);
+    craft_pulse(craft, NOW - FL_MS(20), 7, 3, 5);
+    begins[count++] = craft_size(craft);
+    craft_stream(craft, 0, 2, &two);
+    begins[count++] = craft_size(craft);
+    craft_parcel(craft, 3, &three);
+    begins[count++] = craft_size(craft);
+    craft_look(craft, SELF, 200);
+    begins[count++] = craft_size(craft);
+    craft_put(craft, REDIRECT, 8);
+    craft_put(craft, 2, 16);
+    craft_put(craft, 1, 8);
+    craft_put(craft, 4, 16);
+    begins[count++] = craft_size(craft);
+    craft_put(craft, PART, 8);
+    return count;
+}
+
+static void each_section_does_what_it_says(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    FlState own = crowd_state(SELF, NOW);
+    assert_int_equal(fl_crowd_set(crowd, &own), FL_OK);
+    watch(crowd, 2, NOW);
+    Craft craft;
+    int32_t begins[8];
+    int32_t sections = whole(&craft, begins);
+    fl_crowd_receive(crowd, 2, craft.bytes, begins[sections - 1], NOW); // all but PART
+    FlCrowdStats stats = fl_crowd_stats(crowd);
+    assert_int_equal(stats.malformed, 0);
+    const FlCrowdLane *lane = fl__crowd_lane(crowd, 2);
+    assert_true(lane->heard && !lane->over && lane->newest == 9 && lane->spare == 7);
+    assert_in_range(lane->way_ns, FL_MS(0), FL_MS(20));
+    assert_true(fabs(seen(crowd, 2).x - crowd_state(2, NOW - FL_MS(20)).position.x) < 0.02);
+    assert_true(fabs(seen(crowd, 3).x - crowd_state(3, NOW - FL_MS(700)).position.x) < 0.02);
+    FlCrowdView view;
+    assert_int_equal(fl_crowd_view(crowd, 3, &view), FL_OK);
+    assert_true(view.via == 2 && view.hops == 1 && !view.watched);
+    assert_int_equal(stats.watchers, 1);
+    assert_int_equal(fl__crowd_source(crowd, 2)->via, 4); // sent on
+    int32_t parted;
+    assert_false(fl_crowd_parted(crowd, NOW, &parted));
+    craft_give(&craft, crowd, 2, NOW);
+    assert_true(fl_crowd_parted(crowd, NOW, &parted) && parted == 2);
+    fl_crowd_destroy(crowd);
+}
+
+static void a_watcher_is_served_every_frame_until_it_looks_no_more(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(1);
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    int32_t count = 0;
+    Craft craft;
+    craft_begin(&craft, 1);
+    craft_look(&craft, SELF, 255);
+    craft_give(&craft, crowd, 2, NOW);
+    for (int32_t i = 0; i < 20; i++) {
+        FlTime now = NOW + i * FL_MS(50);
+        FlState own = crowd_state(SELF, now);
+        assert_int_equal(fl_crowd_set(crowd, &own), FL_OK);
+        assert_true(drain(crowd, 2, now, bytes, &count));
+        assert_false(drain(crowd, 2, now, bytes, &count)); // once
+    }
+    assert_int_equal(fl_crowd_stats(crowd).streamed, 20);
+    craft_begin(&craft, 2);
+    craft_look(&craft, SELF, 0);
+    craft_give(&craft, crowd, 2, NOW + FL_SEC(1));
+    FlState own = crowd_state(SELF, NOW + FL_SEC(1));
+    assert_int_equal(fl_crowd_set(crowd, &own), FL_OK);
+    (void)drain(crowd, 2, NOW + FL_SEC(1), bytes, &count);
+    assert_int_equal(fl_crowd_stats(crowd).streamed, 20);
+    assert_int_equal(fl_crowd_stats(crowd).watchers, 0);
+    fl_crowd_destroy(crowd);
+}
+
+static void only_who_was_asked_may_send_us_on(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    watch(crowd, 2, NOW);
+    const int32_t bad[] = {SELF, 2, 0, PLAYERS + 1, 65535};
+    Craft craft;
+    for (int32_t i = 0; i < 5; i++) { // from somebody else: never; to ourselves, the owner: nobody
+        craft_begin(&craft, (uint16_t)(10 + i));
+        craft_put(&craft, REDIRECT, 8);
+        craft_put(&craft, 2, 16);
+        craft_put(&craft, 1, 8);
+        craft_put(&craft, i == 0 ? 4 : (uint64_t)bad[i], 16);
+        craft_give(&craft, crowd, i == 0 ? 3 : 2, NOW);
+        assert_int_equal(fl__crowd_source(crowd, 2)->via, 2);
+    }
+    assert_int_equal(fl_crowd_stats(crowd).malformed, 0);
+    fl_crowd_destroy(crowd);
+}
+
+// ---------------------------------------------------------------- what is not
+
+static void expect_no_effect(FlCrowd *crowd, int32_t from, const void *bytes, int32_t count)
+{
+    uint64_t before = crowd_fingerprint(crowd);
+    FlCrowdStats stats = fl_crowd_stats(crowd);
+    fl_crowd_receive(crowd, from, bytes, count, NOW);
+    stats.malformed++;
+    FlCrowdStats after = fl_crowd_stats(crowd);
+    assert_memory_equal(&after, &stats, sizeof stats);
+    assert_true(crowd_fingerprint(crowd) == before);
+}
+
+static void cut_anywhere_but_between_sections_it_has_no_effect(void **state)
+{
+    (void)state;
+    Craft craft;
+    int32_t begins[8];
+    int32_t sections = whole(&craft, begins);
+    for (int32_t size = 0; size < craft_size(&craft); size++) {
+        bool between = false;
+        for (int32_t i = 1; i < sections; i++) {
+            between = between || begins[i] == size;
+        }
+        FlCrowd *crowd = with_lanes(3);
+        watch(crowd, 2, NOW);
+        if (between) {
+            fl_crowd_receive(crowd, 2, craft.bytes, size, NOW);
+            assert_int_equal(fl_crowd_stats(crowd).malformed, 0);
+        } else {
+            expect_no_effect(crowd, 2, craft.bytes, size);
+        }
+        fl_crowd_destroy(crowd);
+    }
+}
+
+static void what_no_sender_writes_has_no_effect(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    watch(crowd, 2, NOW);
+    FlState two = crowd_state(2, NOW);
+    FlState three = crowd_state(3, NOW);
+    Craft craft;
+    for (int32_t kind = 0; kind < 17; kind++) {
+        craft_begin(&craft, 20);
+        craft_stream(&craft, 0, 2, &two); // sound, and not to be taken either
+        switch (kind) {
+        case 0: // no kind
+        case 1:
+        case 2:
+        case 3:
+            craft_put(&craft, (uint64_t[]){0, 7, 8, 255}[kind], 8);
+            break;
+        case 4: // no updates
+            craft_put(&craft, PARCEL, 8);
+            craft_put(&craft, 0, 8);
+            break;
+        case 5: // fewer than it says
+            craft_put(&craft, PARCEL, 8);
+            craft_put(&craft, 2, 8);
+            craft_update(&craft, 3, 0, &three);
+            break;
+        case 6: // too far away
+            craft_stream(&craft, 16, 3, &three);
+            break;
+        case 7: // nobody speaks as somebody else
+            craft_stream(&craft, 0, 3, &three);
+            break;
+        case 8: // nor from afar as itself
+            craft_stream(&craft, 1, 2, &two);
+            break;
+        case 9: // the host plays no part
+            craft_look(&craft, 0, 1);
+            break;
+        case 10:
+            craft_look(&craft, PLAYERS + 1, 1);
+            break;
+        case 11: // at itself
+            craft_look(&craft, 2, 1);
+            break;
+        case 12:
+        case 13:
+            craft_put(&craft, REDIRECT, 8);
+            craft_put(&craft, 2, 16);
+            craft_put(&craft, kind == 12 ? 3 : 255, 8);
+            craft_put(&craft, 3, 16);
+            craft_put(&craft, 4, 16);
+            craft_put(&craft, 5, 16);
+            break;
+        case 14:
+            craft_put(&craft, REDIRECT, 8);
+            craft_put(&craft, PLAYERS + 1, 16);
+            craft_put(&craft, 0, 8);
+            break;
+        default: // too long: PULSEs without end
+            for (int32_t i = 0; i < (kind == 15 ? 99 : 104); i++) {
+                craft_pulse(&craft, NOW, 0, 0, 0);
+            }
+            break;
+        }
+        expect_no_effect(crowd, 2, craft.bytes, craft_size(&craft));
+    }
+    fl_crowd_destroy(crowd);
+}
+
+static void who_has_no_lane_is_not_listened_to(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    Craft craft;
+    craft_begin(&craft, 1);
+    craft_pulse(&craft, NOW, 0, 0, 0);
+    const int32_t strangers[] = {0, SELF, 6, PLAYERS, PLAYERS + 1, -1, INT32_MAX, INT32_MIN};
+    for (int32_t i = 0; i < 8; i++) {
+        expect_no_effect(crowd, strangers[i], craft.bytes, craft_size(&craft));
+    }
+    fl_crowd_destroy(crowd);
+}
+
+// Sound or not by luck; what is not sound has no effect, and what is breaks nothing.
+static void whatever_bits_flip_nothing_breaks(void **state)
+{
+    (void)state;
+    Craft craft;
+    int32_t begins[8];
+    (void)whole(&craft, begins);
+    int32_t size = craft_size(&craft);
+    int32_t sound = 0;
+    for (int32_t bit = 0; bit < size * 8; bit++) {
+        FlCrowd *crowd = with_lanes(3);
+        watch(crowd, 2, NOW);
+        uint64_t before = crowd_fingerprint(crowd);
+        uint8_t bytes[FL_CROWD_PACKET_BYTES];
+        memcpy(bytes, craft.bytes, (size_t)size);
+        bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
+        fl_crowd_receive(crowd, 2, bytes, size, NOW);
+        bool bad = fl_crowd_stats(crowd).malformed == 1;
+        assert_true(!bad || crowd_fingerprint(crowd) == before);
+        sound += bad ? 0 : 1;
+        int32_t count;
+        (void)drain(crowd, 2, NOW + FL_MS(100), bytes, &count);
+        fl_crowd_destroy(crowd);
+    }
+    assert_in_range(sound, 1, size * 8 - 1);
+}
+
+static void random_bytes_are_counted_and_forgotten(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(4);
+    watch(crowd, 2, NOW);
+    FlRandom r = {.seed = 8};
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    for (int32_t i = 0; i < CASES(20000); i++) {
+        int32_t count = (int32_t)fl_random_below(&r, i % 2 == 0 ? 40 : FL_CROWD_PACKET_BYTES);
+        for (int32_t k = 0; k < count; k++) {
+            bytes[k] = (uint8_t)fl_random_below(&r, 256);
+        }
+        if (count > 2 && i % 4 == 0) {
+            bytes[2] = (uint8_t)(1 + fl_random_below(&r, 6)); // a kind that there is
+        }
+        int32_t from = 2 + (int32_t)fl_random_below(&r, 4);
+        uint64_t before = crowd_fingerprint(crowd);
+        uint64_t malformed = fl_crowd_stats(crowd).malformed;
+        fl_crowd_receive(crowd, from, bytes, count, NOW);
+        bool bad = fl_crowd_stats(crowd).malformed > malformed;
+        assert_true(!bad || crowd_fingerprint(crowd) == before);
+    }
+    int32_t count;
+    for (FlTime now = NOW; now < NOW + FL_SEC(2); now += FL_MS(50)) {
+        (void)drain(crowd, 2, now, bytes, &count);
+    }
+    fl_crowd_destroy(crowd);
+}
+
+// ---------------------------------------------------------------- whose updates
+
+static void updates_of_nobody_there_are_counted_and_dropped(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    watch(crowd, 2, NOW);
+    fl_crowd_member(crowd, 8, false);
+    const int32_t nobody[] = {0, SELF, 8, PLAYERS + 1, 1000, 4095};
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    int32_t count;
+    for (int32_t i = 0; i < 12; i++) {
+        FlState there = crowd_state(5, NOW);
+        Craft craft;
+        craft_begin(&craft, (uint16_t)(2 + i));
+        if (i % 2 == 0) {
+            craft_parcel(&craft, nobody[i / 2], &there);
+        } else {
+            craft_stream(&craft, 1, nobody[i / 2], &there);
+        }
+        craft_give(&craft, crowd, 2, NOW);
+        assert_int_equal(fl_crowd_stats(crowd).strangers, i + 1);
+        (void)drain(crowd, 2, NOW + FL_MS(i), bytes, &count);
+    }
+    assert_int_equal(fl_crowd_stats(crowd).malformed, 0);
+    assert_false(is_seen(crowd, SELF) || is_seen(crowd, 8));
+    assert_int_equal(fl__crowd_lane(crowd, 2)->look_end, FL__NOBODY); // nothing to be said to that
+    fl_crowd_destroy(crowd);
+}
+
+static void what_is_stamped_later_than_now_is_dropped(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    watch(crowd, 2, NOW);
+    for (int32_t i = 0; i < 4; i++) { // by parcel and by stream, the owner's and another's
+        FlState late = crowd_state(i < 2 ? 2 : 3, NOW + FL_MS(300));
+        Craft craft;
+        craft_begin(&craft, (uint16_t)(2 + i));
+        if (i % 2 == 0) {
+            craft_parcel(&craft, i < 2 ? 2 : 3, &late);
+        } else {
+            craft_stream(&craft, i < 2 ? 0 : 1, i < 2 ? 2 : 3, &late);
+        }
+        craft_give(&craft, crowd, 2, NOW);
+        assert_int_equal(fl_crowd_stats(crowd).early, i + 1);
+    }
+    assert_false(is_seen(crowd, 2) || is_seen(crowd, 3));
+    assert_int_equal(fl__crowd_lane(crowd, 2)->packed_bytes, 0); // nor carried, nor passed on
+    assert_int_equal(fl__crowd_source(crowd, 2)->packed_bytes, 0);
+    assert_true(fl__crowd_source(crowd, 2)->heard == INT64_MIN);
+    FlState now = crowd_state(2, NOW + FL_MS(200)); // clocks differ a little
+    Craft craft;
+    craft_begin(&craft, 9);
+    craft_stream(&craft, 0, 2, &now);
+    craft_give(&craft, crowd, 2, NOW);
+    assert_true(is_seen(crowd, 2));
+    assert_true(fl__crowd_source(crowd, 2)->packed_bytes > 0);
+    fl_crowd_destroy(crowd);
+}
+
+// Who sends the same again and again, or nothing new, is as good as silent.
+static void a_source_that_says_nothing_new_is_left(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    watch(crowd, 2, NOW);
+    FlState two = crowd_state(2, NOW);
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    int32_t count;
+    for (int32_t i = 0; i < 20; i++) {
+        Craft craft;
+        craft_begin(&craft, (uint16_t)(2 + i));
+        craft_stream(&craft, 0, 2, &two);
+        craft_give(&craft, crowd, 2, NOW + i * FL_MS(50));
+        (void)drain(crowd, 2, NOW + i * FL_MS(50), bytes, &count);
+    }
+    assert_in_range(fl_crowd_stats(crowd).recoveries, 1, 3);
+    fl_crowd_destroy(crowd);
+}
+
+static void the_newest_stamp_wins_in_whatever_order_they_come(void **state)
+{
+    (void)state;
+    FlRandom r = {.seed = 9};
+    for (int32_t round = 0; round < 50; round++) {
+        FlCrowd *crowd = with_lanes(3);
+        FlTime newest = INT64_MIN;
+        for (int32_t i = 0; i < 40; i++) {
+            FlTime stamp = NOW - FL_MS(5) * (FlTime)fl_random_below(&r, 200);
+            FlState there = crowd_state(3, stamp);
+            Craft craft;
+            craft_begin(&craft, (uint16_t)fl_random_below(&r, 30));
+            bool direct = fl_random_below(&r, 2) == 0;
+            if (fl_random_below(&r, 2) == 0) {
+                craft_parcel(&craft, 3, &there);
+            } else {
+                craft_stream(&craft, direct ? 0 : 3, 3, &there);
+            }
+            uint64_t overtaken = fl_crowd_stats(crowd).overtaken;
+            craft_give(&craft, crowd, direct ? 3 : 2, NOW);
+            assert_int_equal(fl_crowd_stats(crowd).overtaken - overtaken, stamp <= newest ? 1 : 0);
+            newest = stamp > newest ? stamp : newest;
+            FlCrowdView view;
+            assert_int_equal(fl_crowd_view(crowd, 3, &view), FL_OK);
+            assert_true(view.stamp == newest);
+        }
+        assert_int_equal(fl_crowd_stats(crowd).contradictions, 0); // all of it was true
+        fl_crowd_destroy(crowd);
+    }
+}
+
+// What a PULSE says of packets that came is what came.
+static void numbers_that_came_are_told(void **state)
+{
+    (void)state;
+    FlRandom r = {.seed = 10};
+    for (int32_t round = 0; round < 40; round++) {
+        FlCrowd *crowd = with_lanes(1);
+        bool came[400] = {false};
+        int32_t newest = -1;
+        uint16_t base = (uint16_t)fl_random_below(&r, 65536);
+        for (int32_t i = 0; i < 200; i++) {
+            int32_t back = (int32_t)fl_random_below(&r, 30);
+            int32_t number = i + 40 - back; // late, twice, never
+            Craft craft;
+            craft_begin(&craft, (uint16_t)(base + number));
+            craft_pulse(&craft, NOW, 0, 0, 0);
+            craft_give(&craft, crowd, 2, NOW);
+            bool first = newest < 0;
+            came[number] = first || number > newest - 33; // older ones are out of sight
+            newest = number > newest ? number : newest;
+            const FlCrowdLane *lane = fl__crowd_lane(crowd, 2);
+            assert_int_equal(lane->newest, (uint16_t)(base + newest));
+            for (int32_t b = 0; b < 32 && newest - 1 - b >= 0; b++) {
+                assert_true((lane->before >> b & 1u) == (came[newest - 1 - b] ? 1u : 0u));
+            }
+        }
+        fl_crowd_destroy(crowd);
+    }
+}
+
+// ---------------------------------------------------------------- lies
+
+static FlState elsewhere(int32_t player, FlTime time, double off)
+{
+    FlState state = crowd_state(player, time);
+    state.position.y += off;
+    return state;
+}
+
+static void a_liar_is_counted_and_the_owner_is_believed(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(3);
+    uint32_t lies = 0;
+    for (int32_t i = 0; i < 20; i++) {
+        FlTime now = NOW + i * FL_SEC(1);
+        bool ahead = i % 2 == 0; // the lie bears the later stamp
+        FlState lie = elsewhere(3, now + (ahead ? FL_MS(100) : -FL_MS(100)), 250.0);
+        FlState truth = crowd_state(3, now);
+        Craft craft;
+        craft_begin(&craft, (uint16_t)(2 + i));
+        if (i % 4 < 2) {
+            craft_parcel(&craft, 3, &lie);
+        } else {
+            craft_stream(&craft, 2, 3, &lie);
+        }
+        craft_give(&craft, crowd, 2, now);
+        craft_begin(&craft, (uint16_t)(2 + i));
+        craft_parcel(&craft, 3, &truth);
+        craft_give(&craft, crowd, 3, now);
+        lies++;
+        FlCrowdView view;
+        assert_int_equal(fl_crowd_view(crowd, 3, &view), FL_OK);
+        assert_true(fabs(view.motion.position.y - truth.position.y) < 0.02);
+        assert_true(view.via == 3 && view.hops == 0);
+        assert_int_equal(fl_crowd_contradictions(crowd, 2), lies);
+        assert_int_equal(fl_crowd_stats(crowd).contradictions, lies);
+    }
+    assert_int_equal(fl_crowd_contradictions(crowd, 3), 0);
+    fl_crowd_destroy(crowd);
+}
+
+// Whoever passes on what the owner said is never blamed, however fast the owner, and whatever a
+// third one says; and nobody is blamed for a respawn.
+static void who_tells_the_truth_is_never_blamed(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lanes(4);
+    FlRandom r = {.seed = 11};
+    for (int32_t i = 0; i < 500; i++) {
+        FlTime now = NOW + i * FL_MS(100);
+        int32_t from = 2 + (int32_t)fl_random_below(&r, 2);
+        FlState there = crowd_state(3, now - FL_MS((int64_t)fl_random_below(&r, 500)));
+        bool moved = i % 100 >= 50; // respawns
+        there.position.y += moved ? 300.0 : 0.0;
+        Craft craft;
+        craft_begin(&craft, (uint16_t)i);
+        craft_put(&craft, PARCEL, 8);
+        craft_put(&craft, 1, 8);
+        craft_update(&craft, 3, moved ? 1 : 0, &there);
+        craft_give(&craft, crowd, from, now);
+        craft_begin(&craft, (uint16_t)i); // says of itself that it is the owner
+        craft_stream(&craft, 0, 3, &there);
+        craft_give(&craft, crowd, 4, now);
+    }
+    assert_int_equal(fl_crowd_stats(crowd).contradictions, 0);
+    assert_int_equal(fl_crowd_stats(crowd).malformed, 500);
+    fl_crowd_destroy(crowd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_section_does_what_it_says),
+        cmocka_unit_test(a_watcher_is_served_every_frame_until_it_looks_no_more),
+        cmocka_unit_test(only_who_was_asked_may_send_us_on),
+        cmocka_unit_test(cut_anywhere_but_between_sections_it_has_no_effect),
+        cmocka_unit_test(what_no_sender_writes_has_no_effect),
+        cmocka_unit_test(who_has_no_lane_is_not_listened_to),
+        cmocka_unit_test(whatever_bits_flip_nothing_breaks),
+        cmocka_unit_test(random_bytes_are_counted_and_forgotten),
+        cmocka_unit_test(updates_of_nobody_there_are_counted_and_dropped),
+        cmocka_unit_test(what_is_stamped_later_than_now_is_dropped),
+        cmocka_unit_test(a_source_that_says_nothing_new_is_left),
+        cmocka_unit_test(the_newest_stamp_wins_in_whatever_order_they_come),
+        cmocka_unit_test(numbers_that_came_are_told),
+        cmocka_unit_test(a_liar_is_counted_and_the_owner_is_believed),
+        cmocka_unit_test(who_tells_the_truth_is_never_blamed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
