@@ -1,12 +1,12 @@
 // fairlead demo: a live match on real sockets with far-away players, and a page to watch it.
-#define _GNU_SOURCE // sigaction, getrandom
+#define _GNU_SOURCE // sigaction
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/command.h"
-#include "app/options.h"
+#include "app/play_options.h"
 
 static const char who[] = "fairlead demo";
 
@@ -14,7 +14,6 @@ static const char who[] = "fairlead demo";
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,15 +26,14 @@ static const char summary[] =
     "page on this machine that shows what each of them sees. The argument is the game.\n"
     "Ctrl-C ends everything. Who has the address without what follows the # can only look on.";
 
-enum { TOKEN_BYTES = 12, TOKEN_TEXT = 2 * TOKEN_BYTES + 1 };
+enum { KINDS = 3 };
 
-enum { KINDS = 2 };
-
-static const DemoKind *const kinds[KINDS] = {&demo_tanks, &demo_racing};
+static const DemoKind *const kinds[KINDS] = {&demo_tanks, &demo_racing, &demo_arena};
 
 typedef struct Choices {
-    const char *game, *policy, *scheme, *token;
+    const char *game, *policy, *scheme, *token, *record;
     int64_t port, players, seed;
+    int64_t actor; ///< Replaying: which of the processes; -1: it is played.
     double seconds;
     bool no_browser;
 } Choices;
@@ -60,7 +58,7 @@ static void on_signal(int number)
 static int parse(Choices *c, int argc, char **argv)
 {
     const Option options[] = {
-        {.value = "GAME", .text = &c->game, .help = "tanks or racing (tanks)"},
+        {.value = "GAME", .text = &c->game, .help = "tanks, racing or arena (tanks)"},
         {.name = "port",
          .value = "N",
          .integer = &c->port,
@@ -72,7 +70,7 @@ static int parse(Choices *c, int argc, char **argv)
          .integer = &c->players,
          .min = 1,
          .max = 32,
-         .help = "tanks: so many (8)"},
+         .help = "so many: tanks (8), arena (16)"},
         {.name = "policy",
          .value = "NAME",
          .text = &c->policy,
@@ -80,7 +78,8 @@ static int parse(Choices *c, int argc, char **argv)
         {.name = "scheme",
          .value = "NAME",
          .text = &c->scheme,
-         .help = "racing: how cars are shown, to begin with (nc)"},
+         .help =
+             "to begin with; racing: how cars are shown (nc); arena: hibw,\nlobw, donny or ours"},
         {.name = "seed",
          .value = "S",
          .integer = &c->seed,
@@ -96,6 +95,11 @@ static int parse(Choices *c, int argc, char **argv)
          .min = 0.01,
          .max = 1e8,
          .help = "end after so long (never)"},
+        {.name = "record",
+         .value = "FILE",
+         .text = &c->record,
+         .help = "each process for `fairlead replay`: FILE.0, FILE.1, ..."},
+        {.name = "actor", .value = "N", .integer = &c->actor, .max = DEMO_ACTORS_MAX - 1},
     };
     const CommandLine line = {who, summary, options, sizeof options / sizeof *options};
     return options_parse(&line, argc, argv);
@@ -175,18 +179,6 @@ static bool open_browser(const char *address)
 
 // ---------------------------------------------------------------- the command
 
-static bool make_token(char text[TOKEN_TEXT])
-{
-    unsigned char bytes[TOKEN_BYTES];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
-    return true;
-}
-
 static void prepare(void)
 {
     struct sigaction action = {.sa_handler = on_signal}; // no SA_RESTART: a wait must end
@@ -235,46 +227,73 @@ static int serve(const Choices *c, Show *show, const char *token)
     return show->failed ? command_fail(EXIT_FAILED, who, "a process of the demo has ended") : 0;
 }
 
-int cmd_demo(int argc, char **argv)
+static int check(const Choices *c, const DemoKind *kind)
 {
-    Choices c = {.game = "tanks", .port = 8080, .seed = 1};
+    if (kind == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "no such game: %s; try --help", c->game);
+    }
+    if (c->players > kind->players_max) {
+        return command_fail(EXIT_BAD_INPUT, who, "--players: at most %d in this game",
+                            (int)kind->players_max);
+    }
+    if (c->token != NULL && !web_token_good(c->token)) {
+        return command_fail(EXIT_BAD_INPUT, who, "--token: %s", WEB_TOKEN_RULE);
+    }
+    if (c->record != NULL && kind->again == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "--record: %s cannot be recorded", kind->name);
+    }
+    return OPTIONS_GO_ON;
+}
+
+static int play(const Choices *c, const DemoDef *def, const DemoKind *kind)
+{
+    Show show = {.kind = kind, .end = FL_FOREVER};
+    char random[WEB_TOKEN_TEXT] = "";
+    if (c->token == NULL && !web_token_make(random)) {
+        return command_fail(EXIT_FAILED, who, "no random numbers: %s", strerror(errno));
+    }
+    if (c->seconds > 0.0) {
+        show.end = fl_net_now() + fl_span_from_seconds(c->seconds);
+    }
+    prepare();
+    int status = kind->open(def, &show.demo);
+    if (status == OPTIONS_GO_ON) {
+        status = serve(c, &show, c->token != NULL ? c->token : random);
+        kind->close(show.demo);
+    }
+    return status;
+}
+
+int play_demo_again(PlayTape *tape, int argc, char **argv)
+{
+    Choices c = {.game = "tanks", .port = 8080, .seed = 1, .actor = -1};
     int status = parse(&c, argc, argv);
+    const DemoKind *kind = status == OPTIONS_GO_ON ? kind_of(c.game) : NULL;
+    status = status == OPTIONS_GO_ON ? check(&c, kind) : status;
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    Show show = {.kind = kind_of(c.game), .end = FL_FOREVER};
-    char random[TOKEN_TEXT] = "";
-    if (show.kind == NULL) {
-        return command_fail(EXIT_BAD_INPUT, who, "no such game: %s; try --help", c.game);
-    }
-    if (c.players > show.kind->players_max) {
-        return command_fail(EXIT_BAD_INPUT, who, "--players: at most %d in this game",
-                            (int)show.kind->players_max);
-    }
-    if (c.token == NULL && !make_token(random)) {
-        return command_fail(EXIT_FAILED, who, "no random numbers: %s", strerror(errno));
-    }
-    if (c.seconds > 0.0) {
-        show.end = fl_net_now() + fl_span_from_seconds(c.seconds);
-    }
-    prepare();
+    FL_ASSERT(kind != NULL);
     DemoDef def = {.who = who,
                    .players = (int32_t)c.players,
                    .policy = c.policy,
                    .scheme = c.scheme,
                    .seed = (uint64_t)c.seed};
-    status = show.kind->open(&def, &show.demo);
-    if (status == OPTIONS_GO_ON) {
-        status = serve(&c, &show, c.token != NULL ? c.token : random);
-        show.kind->close(show.demo);
+    if (tape != NULL) {
+        DemoActor actor = {.number = (int32_t)c.actor, .orders = -1, .tape = tape};
+        bool known = kind->again != NULL && c.actor >= 0;
+        return known ? kind->again(&def, &actor)
+                     : command_fail(EXIT_BAD_INPUT, who, "this is no process of a demo");
     }
-    return status;
+    def.record = (DemoRecord){who, c.record, argc, argv};
+    return play(&c, &def, kind);
 }
 
 #else
 
-int cmd_demo(int argc, char **argv)
+int play_demo_again(PlayTape *tape, int argc, char **argv)
 {
+    (void)tape;
     (void)argc;
     (void)argv;
     return command_fail(EXIT_FAILED, who,
@@ -282,3 +301,8 @@ int cmd_demo(int argc, char **argv)
 }
 
 #endif
+
+int cmd_demo(int argc, char **argv)
+{
+    return play_demo_again(NULL, argc, argv);
+}

@@ -31,6 +31,11 @@ static const Figure figures[] = {
       "base base/3 schedule1 deterministic probabilistic equal-0 equal-50 equal-100", "--jitter",
       "0,100,180"}},
     {"tradeoff", -1, {"tradeoff", "--trace", "data/tanks/match01.csv.gz"}},
+    {"scale", 0, {"scale", "--kbps", "64,108,128,171", "--seconds", "5"}},
+    {"scale_cost",
+     1,
+     {"scale", "--modes", "ours", "--kbps", "256", "--players", "10,30,100,300,1000", "--seconds",
+      "5"}},
 };
 
 enum { FIGURES = sizeof figures / sizeof *figures };

@@ -202,6 +202,26 @@ static void print_lines(const Request *request, const ClaimSet *set, const bool 
     }
 }
 
+/// The last line: how many of each verdict, best first.
+static void print_sum(const ClaimSet *set, int32_t changed)
+{
+    static const Verdict order[VERDICTS] = {VERDICT_HOLDS, VERDICT_FAILS, VERDICT_FEW_RUNS,
+                                            VERDICT_NOT_YET, VERDICT_CANNOT};
+    int32_t counts[VERDICTS] = {0};
+    int32_t all = 0;
+    for (int32_t i = 0; i < claim_count; i++) {
+        counts[set->findings[i].verdict] += set->wanted[i] ? 1 : 0;
+        all += set->wanted[i] ? 1 : 0;
+    }
+    printf("%d claims", (int)all);
+    for (int32_t v = 0; v < VERDICTS; v++) {
+        if (counts[order[v]] > 0) {
+            printf(", %s: %d", verdict_word(order[v]), (int)counts[order[v]]);
+        }
+    }
+    printf("; as expected: %s\n", changed == 0 ? "all" : "not all");
+}
+
 static void print_markdown(const Request *request, const ClaimSet *set)
 {
     printf("# The papers' claims, measured\n\n"
@@ -262,6 +282,7 @@ static int tell(const Request *request, const ClaimSet *set, const char *expecte
         print_markdown(request, set);
     } else {
         print_lines(request, set, changed);
+        print_sum(set, count);
     }
     if (request->update) {
         return update(request, set);
@@ -274,9 +295,32 @@ static int tell(const Request *request, const ClaimSet *set, const char *expecte
 
 // ---------------------------------------------------------------- the command
 
+/// What is shown while it takes long: a bar on a terminal, else a line whenever a group is done.
+typedef struct Watch {
+    Progress progress;
+    double begun_s; ///< The group was.
+    char what[80];
+} Watch;
+
 static void show_progress(void *ctx, int64_t done, int64_t of)
 {
-    progress_step(ctx, done, of);
+    progress_step(&((Watch *)ctx)->progress, done, of);
+}
+
+static void show_group(void *ctx, const ClaimGroup *group, bool begins)
+{
+    Watch *watch = ctx;
+    bool one = group->first == group->last;
+    double now_s = progress_seconds(&watch->progress);
+    if (begins) {
+        watch->begun_s = now_s;
+        snprintf(watch->what, sizeof watch->what, "verifying, part %d of %d: %s%s%s",
+                 (int)group->number, (int)group->of, group->first, one ? "" : " to ",
+                 one ? "" : group->last);
+        progress_rename(&watch->progress, watch->what);
+    } else if (!watch->progress.terminal) {
+        fprintf(stderr, "%s: %.1f s\n", watch->what, now_s - watch->begun_s);
+    }
 }
 
 static int verify(const Request *request, ClaimSet *set)
@@ -292,13 +336,17 @@ static int verify(const Request *request, ClaimSet *set)
             return EXIT_BAD_INPUT;
         }
     }
-    Progress progress;
-    progress_begin(&progress, "verifying");
-    VerifyDef def = {request->full, request->trace, (uint64_t)request->seed, show_progress,
-                     &progress};
+    Watch watch = {.begun_s = 0.0};
+    progress_begin(&watch.progress, "verifying");
+    VerifyDef def = {.full = request->full,
+                     .trace = request->trace,
+                     .seed = (uint64_t)request->seed,
+                     .progress_fn = show_progress,
+                     .progress_ctx = &watch,
+                     .group_fn = show_group};
     LabError error;
     LabStatus measured = claims_measure(&def, set, &error);
-    progress_end(&progress);
+    progress_end(&watch.progress);
     if (measured != LAB_OK) {
         status = command_fail(measured == LAB_BAD_INPUT ? EXIT_BAD_INPUT : EXIT_FAILED, who, "%s",
                               error.text);

@@ -16,12 +16,14 @@ static const char summary[] =
 static void add_game(PlayOptions *table, PlayChoices *c)
 {
     play_options_add(
-        table, (Option){.value = "GAME", .text = &c->plain[0], .help = "tanks or racing (tanks)"});
-    play_options_add(table, (Option){.name = "bots",
-                                     .value = "N",
-                                     .integer = &c->bots,
-                                     .max = PLAY_OWN_MAX,
-                                     .help = "with so many tanks or cars of our own (0)"});
+        table,
+        (Option){.value = "GAME", .text = &c->plain[0], .help = "tanks, racing or arena (tanks)"});
+    play_options_add(table,
+                     (Option){.name = "bots",
+                              .value = "N",
+                              .integer = &c->bots,
+                              .max = PLAY_OWN_MAX,
+                              .help = "with so many tanks or cars of our own, or a player (0)"});
     play_options_add(table,
                      (Option){.name = "play", .flag = &c->play, .help = "with one for you, too"});
     play_options_drive(table, c);
@@ -73,8 +75,8 @@ static void add_door(PlayOptions *table, PlayChoices *c)
                         .value = "NAME",
                         .text = &c->topology,
                         .help = "star: everything through us; mesh: players directly; hybrid: "
-                                "directly\nwhere they can, else through us (tanks star, racing "
-                                "mesh)"});
+                                "directly\nwhere they can, else through us (tanks star, the "
+                                "others mesh)"});
     play_options_add(table, (Option){.name = "players",
                                      .value = "N",
                                      .integer = &c->players,
@@ -112,13 +114,14 @@ static int check(const PlayChoices *c, PlayHostDef *def)
 
 // ---------------------------------------------------------------- how others get in
 
-static void announce_json(const PlayDoor *door, const char *bound, const char *address)
+static void announce_json(const PlayDoor *door, const char *bound, const char *address,
+                          const char *page)
 {
-    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"invite\": \"%s\"}\n", bound, address,
-           door->invite);
+    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"invite\": \"%s\", \"page\": \"%s\"}\n",
+           bound, address, door->invite, page);
 }
 
-static void announce(const PlayDoor *door, bool json)
+static void announce(const PlayDoor *door, const char *page, bool json)
 {
     char bound[FL_ADDRESS_TEXT_BYTES];
     char address[FL_ADDRESS_TEXT_BYTES];
@@ -129,7 +132,7 @@ static void announce(const PlayDoor *door, bool json)
     bool sealed = door->invite[0] != '\0';
     bool has_lan = door->lan.family != FL_FAMILY_NONE;
     if (json) {
-        announce_json(door, bound, address);
+        announce_json(door, bound, address, page);
     } else {
         printf("listening on %s; others get in with\n  fairlead join %s\n", bound,
                sealed ? door->invite : address);
@@ -137,15 +140,19 @@ static void announce(const PlayDoor *door, bool json)
             printf("and from other machines of this network with\n  fairlead join %s\n",
                    sealed ? door->lan_invite : lan);
         }
+        if (*page != '\0') {
+            printf("the page: %s\n", page);
+        }
     }
     fflush(stdout);
 }
 
-static void make_hint(const PlayDoor *door, const char *keys, char *hint, size_t size)
+static void make_hint(const PlayDoor *door, const char *keys, const char *page, char *hint,
+                      size_t size)
 {
     char address[FL_ADDRESS_TEXT_BYTES];
     fl_address_format(door->address, address);
-    snprintf(hint, size, "%s | fairlead join %s", keys,
+    snprintf(hint, size, "%s%s%s | fairlead join %s", keys, *page != '\0' ? " | " : "", page,
              door->invite[0] != '\0' ? door->invite : address);
 }
 
@@ -168,10 +175,16 @@ static PlayHostDef host_def(const PlayChoices *c)
 static int play(const PlayChoices *c, const PlayHostDef *def, PlayNode *node, const PlayDoor *door)
 {
     PlayTape *tape = def->part.tape;
-    char hint[FL_SEAL_INVITE_TEXT + 160];
-    make_hint(door, c->play ? def->part.game->keys : "q ends it", hint, sizeof hint);
+    char hint[FL_SEAL_INVITE_TEXT + 360];
+    PlayWeb *web = NULL;
+    int status = play_web_open(who, &c->web, tape, &web);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    const char *page = play_web_address(web);
+    make_hint(door, c->play ? def->part.game->keys : "q ends it", page, hint, sizeof hint);
     if (!play_tape_replays(tape)) {
-        announce(door, c->json);
+        announce(door, page, c->json);
     }
     play_tape_begin(tape, def->part.game->name);
     PlayRun run = {.who = who,
@@ -184,8 +197,11 @@ static int play(const PlayChoices *c, const PlayHostDef *def, PlayNode *node, co
                    .keys = c->play,
                    .hint = hint,
                    .seed = (uint64_t)c->seed,
-                   .tape = tape};
-    return play_run(&run);
+                   .tape = tape,
+                   .web = web};
+    status = play_run(&run);
+    play_web_close(web);
+    return status;
 }
 
 int play_serve_again(PlayTape *tape, int argc, char **argv)

@@ -38,6 +38,7 @@ int cmd_lab_report(int argc, char **argv);
 int cmd_lab_run(int argc, char **argv);
 int cmd_lab_runs(int argc, char **argv);
 int cmd_lab_verify(int argc, char **argv);
+int cmd_page(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_trace(int argc, char **argv);

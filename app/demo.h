@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "app/demo_stage.h"
 #include "fairlead/base.h"
 
 /// From the command line.
@@ -16,6 +17,7 @@ typedef struct DemoDef {
     const char *policy; ///< To begin with, who gets which update when; NULL: the demo's choice.
     const char *scheme; ///< To begin with, what is shown when; the same.
     uint64_t seed;
+    DemoRecord record;
 } DemoDef;
 
 typedef struct Demo Demo;
@@ -42,9 +44,14 @@ typedef struct DemoKind {
     bool (*alive)(Demo *demo);
 
     void (*close)(Demo *demo);
+
+    /// What one of its processes did, once more, by its recording. Answers its exit status. NULL:
+    /// it cannot be recorded.
+    int (*again)(const DemoDef *def, const DemoActor *actor);
 } DemoKind;
 
 extern const DemoKind demo_tanks;
 extern const DemoKind demo_racing;
+extern const DemoKind demo_arena;
 
 #endif

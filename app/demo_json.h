@@ -10,11 +10,17 @@
 /// numbers are short, and enough to draw.
 void demo_json_thing(json_t *list, const DemoThing *thing);
 
+/// All shots of a row, x and y of each in cm. A new reference.
+json_t *demo_json_shots(const DemoRow *row);
+
 /// A length in cm.
 json_t *demo_json_length(double length);
 
 /// Appends {"name", "help"} to a list of choices.
 void demo_json_choice(json_t *list, const char *name, const char *help);
+
+/// The policies that pages offer. A new reference.
+json_t *demo_json_policies(void);
 
 /// A number of an object, held within its bounds. False, and nothing changes, if there is none.
 bool demo_json_number(const json_t *object, const char *key, double low, double high, double *out);

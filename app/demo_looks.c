@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define READ_BEHIND 3 // by then all processes have written theirs
+
 void demo_looks_init(DemoLooks *looks, FlTime begin)
 {
     looks->begin = begin;
@@ -16,6 +18,14 @@ void demo_looks_init(DemoLooks *looks, FlTime begin)
 int64_t demo_look_at(const DemoLooks *looks, FlTime time)
 {
     return time < looks->begin ? -1 : (time - looks->begin) / DEMO_LOOK_EVERY;
+}
+
+int64_t demo_looks_due(const DemoLooks *looks, FlTime now, int64_t *look)
+{
+    int64_t newest = demo_look_at(looks, now) - READ_BEHIND;
+    int64_t oldest = newest - DEMO_LOOKS_KEPT / 2;
+    *look = *look > oldest ? *look : oldest;
+    return newest;
 }
 
 static DemoRow *row_of(DemoLooks *looks, int32_t row, int64_t look)

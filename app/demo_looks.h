@@ -56,6 +56,10 @@ int64_t demo_look_at(const DemoLooks *looks, FlTime time);
 DemoRow *demo_look_begin(DemoLooks *looks, int32_t row, int64_t look);
 void demo_look_done(DemoRow *row, int64_t look);
 
+/// For who follows them one by one: the newest look that all have written by `now`. *look is the
+/// last one that was read; if it is so old that those after it are lost, it is moved on.
+int64_t demo_looks_due(const DemoLooks *looks, FlTime now, int64_t *look);
+
 /// Copies a row. False: it is not written yet, or not any more.
 bool demo_look_read(DemoLooks *looks, int32_t row, int64_t look, DemoRow *copy);
 

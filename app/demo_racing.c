@@ -12,16 +12,15 @@
 #include "app/demo.h"
 #include "app/demo_json.h"
 #include "app/options.h"
+#include "app/play_maps.h"
 #include "lab/distant.h"
 
-#define READ_BEHIND 3
 #define RECENT_LOOKS 1000 // 10 s
 #define SMOOTHING 0.02
 #define STOP_DRIVING FL_SEC(6)
 #define DELAY_MAX_MS 300
 #define JITTER_MAX_MS 60
 #define LOSS_MAX_PERCENT 30
-#define COURSE_STEP_M 3.0
 
 static const struct {
     const char *name, *help;
@@ -48,22 +47,45 @@ struct Demo {
     double off[RACING_PLAYERS];   ///< Of each car at the other player's, m, smoothed.
 };
 
+RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, RacingNews *last)
+{
+    RacingBoard *board = setup->board;
+    RacingNews news;
+    memset(&news, 0, sizeof news); // it is compared, gaps included
+    news.race = atomic_load(&board->race);
+    news.start = atomic_load(&board->start); // not before the race: the host writes it first
+    for (int32_t p = 0; p < RACING_PLAYERS; p++) {
+        news.number1[p] = atomic_load(&board->player[p].number1);
+        news.in[p] = atomic_load(&board->player[p].in) ? 1 : 0;
+    }
+    demo_actor_board(actor, &news, last, (int32_t)sizeof news);
+    return news;
+}
+
 static int act(void *ctx, const DemoActor *actor)
 {
-    const Demo *demo = ctx;
-    return demo_racing_play(&demo->setup, actor);
+    Demo *demo = ctx;
+    RacingSetup *setup = &demo->setup;
+    demo_actor_begin(actor, "racing", &setup->host, &setup->board->looks.begin);
+    int status = demo_racing_play(setup, actor);
+    demo_actor_end(actor);
+    return status;
 }
 
 // ---------------------------------------------------------------- making
 
-static bool make_setup(const DemoDef *def, RacingSetup *setup)
+static bool make_course(const DemoDef *def, RacingSetup *setup)
 {
     RacingDef game = racing_def_default();
     game.seed = def->seed;
     game.time_limit = 0;
     setup->seed = def->seed;
-    if (racing_create(&game, &setup->game) != FL_OK ||
-        distant_net_open(&setup->host_net) != FL_OK) {
+    return racing_create(&game, &setup->game) == FL_OK;
+}
+
+static bool make_setup(const DemoDef *def, RacingSetup *setup)
+{
+    if (!make_course(def, setup) || distant_net_open(&setup->host_net) != FL_OK) {
         return false;
     }
     setup->host = fl_net_address(setup->host_net);
@@ -78,24 +100,60 @@ static void racing_close(Demo *demo)
     free(demo);
 }
 
-static int racing_open(const DemoDef *def, Demo **out)
+/// With the settings that it begins with.
+static int make_demo(const DemoDef *def, Demo **out)
 {
+    const char *name = def->scheme != NULL ? def->scheme : "nc";
+    RaceScheme scheme;
     *out = NULL;
-    Demo *demo = calloc(1, sizeof *demo);
+    if (!race_scheme_parse(name, &scheme)) {
+        return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s", name);
+    }
+    int status = demo_record_check(&def->record, RACING_PLAYERS);
+    Demo *demo = status == OPTIONS_GO_ON ? calloc(1, sizeof *demo) : NULL;
     if (demo == NULL) {
-        return command_fail(EXIT_FAILED, def->who, "out of memory");
+        return status != OPTIONS_GO_ON ? status
+                                       : command_fail(EXIT_FAILED, def->who, "out of memory");
     }
-    const char *scheme = def->scheme != NULL ? def->scheme : "nc";
-    if (!race_scheme_parse(scheme, &demo->order.scheme)) {
-        free(demo);
-        return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s", scheme);
-    }
+    demo->order.scheme = scheme;
     demo->order.delay_ns = FL_MS(75);
     demo->order.jitter_ns = FL_MS(10);
+    demo->setup.first = demo->order;
+    *out = demo;
+    return OPTIONS_GO_ON;
+}
+
+static int racing_again(const DemoDef *def, const DemoActor *actor)
+{
+    Demo *demo;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
+    demo->setup.board = calloc(1, sizeof *demo->setup.board);
+    bool ok = demo->setup.board != NULL && actor->number < RACING_PLAYERS &&
+              make_course(def, &demo->setup);
+    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
+    racing_destroy(demo->setup.game);
+    free(demo->setup.board);
+    free(demo);
+    return status;
+}
+
+static int racing_open(const DemoDef *def, Demo **out)
+{
+    Demo *demo;
+    *out = NULL;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
     bool ok = demo_stage_open(&demo->stage, sizeof(RacingBoard)) && make_setup(def, &demo->setup);
     if (ok) {
         demo->setup.board = demo->stage.board;
-        demo->setup.first = demo->order;
+        demo->stage.record = def->record;
         demo_looks_init(&demo->setup.board->looks, fl_net_now());
         ok = demo_stage_start(&demo->stage, RACING_PLAYERS, act, demo);
     }
@@ -157,10 +215,7 @@ static void compare(Demo *demo)
 static void follow(Demo *demo, FlTime now)
 {
     DemoLooks *looks = &demo->setup.board->looks;
-    int64_t newest = demo_look_at(looks, now) - READ_BEHIND;
-    if (newest - demo->look > DEMO_LOOKS_KEPT / 2) {
-        demo->look = newest - DEMO_LOOKS_KEPT / 2; // we were held up: those are lost
-    }
+    int64_t newest = demo_looks_due(looks, now, &demo->look);
     while (demo->look < newest) {
         demo->look++;
         if (demo_look_read(looks, 0, demo->look, &demo->rows[0]) &&
@@ -225,20 +280,6 @@ static json_t *racing_frame(Demo *demo, FlTime now)
                      "off", off, "rate", rate, "recent", recent_rate(demo));
 }
 
-static json_t *course_json(const RacingGame *game)
-{
-    json_t *line = json_array();
-    int32_t count = (int32_t)(racing_length_m(game) / COURSE_STEP_M);
-    for (int32_t i = 0; i < count; i++) {
-        RacingPlace place = {.progress = i * COURSE_STEP_M};
-        FlVec3 position = racing_position(game, place, NULL);
-        json_array_append_new(line, demo_json_length(position.x));
-        json_array_append_new(line, demo_json_length(position.y));
-    }
-    return json_pack("{s:o,s:f,s:f}", "line", line, "half_width", racing_half_width_m(game), "car",
-                     racing_def(game)->car_length_m);
-}
-
 static json_t *racing_hello(const Demo *demo)
 {
     json_t *list = json_array();
@@ -246,7 +287,7 @@ static json_t *racing_hello(const Demo *demo)
         demo_json_choice(list, schemes[i].name, schemes[i].help);
     }
     return json_pack("{s:s,s:s,s:s,s:o,s:o,s:i,s:i,s:i}", "type", "hello", "demo", "racing",
-                     "version", FL_VERSION, "course", course_json(demo->setup.game), "schemes",
+                     "version", FL_VERSION, "course", play_map_racing(demo->setup.game), "schemes",
                      list, "delay_max_ms", DELAY_MAX_MS, "jitter_max_ms", JITTER_MAX_MS,
                      "loss_max_percent", LOSS_MAX_PERCENT);
 }
@@ -325,4 +366,5 @@ const DemoKind demo_racing = {
     .command = racing_command,
     .alive = racing_alive,
     .close = racing_close,
+    .again = racing_again,
 };

@@ -45,6 +45,14 @@ typedef struct RacingBoard {
     DemoLooks looks;
 } RacingBoard;
 
+/// What a process reads of what others write on the board.
+typedef struct RacingNews {
+    int64_t start;
+    uint32_t race;
+    uint32_t number1[RACING_PLAYERS];
+    uint32_t in[RACING_PLAYERS];
+} RacingNews;
+
 /// What never changes while it runs.
 typedef struct RacingSetup {
     RacingGame *game;
@@ -54,6 +62,9 @@ typedef struct RacingSetup {
     RacingOrder first;
     RacingBoard *board;
 } RacingSetup;
+
+/// The news as they are now; `last` keeps them for the next time.
+RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, RacingNews *last);
 
 /// One player's process. Answers its exit status.
 int demo_racing_play(const RacingSetup *setup, const DemoActor *actor);

@@ -23,6 +23,8 @@ typedef struct Player {
     RacingPlayer *figures;
     RacingOrder order;
     Distant node;
+    DemoWay way;
+    RacingNews news, last;
     bool open;
     FlTime open_at;
     int32_t own, other; // numbers of the cars
@@ -71,7 +73,7 @@ static void begin_scheme(Player *player)
 
 static FlEntityId other_car(const Player *player)
 {
-    uint32_t number1 = atomic_load(&player->setup->board->player[player->other].number1);
+    uint32_t number1 = player->news.number1[player->other];
     FlEntityId none = {0};
     return number1 == 0 ? none : fl_entity_of_number(player->node.session, number1 - 1);
 }
@@ -186,10 +188,10 @@ static void call_race(Player *player, FlTime time)
     RacingBoard *board = player->setup->board;
     bool all_in = true;
     for (int32_t p = 0; p < RACING_PLAYERS; p++) {
-        all_in = all_in && atomic_load(&board->player[p].in);
+        all_in = all_in && player->news.in[p] != 0;
     }
     bool over = player->driving && player->view.tick >= RACE_TICKS;
-    bool none = atomic_load(&board->race) == 0;
+    bool none = player->news.race == 0;
     if (player->own == 0 && all_in && (over || none)) {
         player->driving = false;
         atomic_store(&board->start, time + START_AHEAD);
@@ -199,8 +201,7 @@ static void call_race(Player *player, FlTime time)
 
 static void begin_race(Player *player)
 {
-    RacingBoard *board = player->setup->board;
-    uint32_t race = atomic_load(&board->race);
+    uint32_t race = player->news.race;
     if (race == player->race) {
         return;
     }
@@ -209,7 +210,7 @@ static void begin_race(Player *player)
         (void)cut;
     }
     player->race = race;
-    player->start = atomic_load(&board->start);
+    player->start = player->news.start;
     player->driving = true;
     player->by_view = false;
     racing_start(player->setup->game, &player->view);
@@ -395,7 +396,8 @@ static void join(Player *player, FlTime now)
                       .way = way_of(&player->order),
                       .seed = player->setup->seed,
                       .number = (uint16_t)player->own,
-                      .flight_capacity = 1024};
+                      .flight_capacity = 1024,
+                      .wire = demo_actor_wire(player->actor, &player->way)};
     player->open = distant_open(&def, now, &player->node) == FL_OK;
     player->open_at = now + AGAIN_AFTER;
 }
@@ -476,20 +478,21 @@ int demo_racing_play(const RacingSetup *setup, const DemoActor *actor)
     player.figures = &setup->board->player[player.own];
     player.order = setup->first;
     begin_scheme(&player);
-    FlTime now = fl_net_now();
+    FlTime now = demo_actor_now(actor);
     while (obey(&player, now)) {
+        player.news = demo_racing_news(setup, actor, &player.last);
         join(&player, now);
         if (player.open) {
             FlTime next = step(&player, now);
             FlTime look = demo_look_time(&setup->board->looks, player.look);
             if (player.open) {
-                (void)fl_net_wait(player.node.net, next < look ? next : look);
+                demo_actor_wait(actor, player.node.net, next < look ? next : look);
             }
         } else {
             player.look = demo_look_at(&setup->board->looks, now) + 1;
             demo_actor_rest(actor);
         }
-        now = fl_net_now();
+        now = demo_actor_now(actor);
     }
     leave(&player, now);
     return 0;

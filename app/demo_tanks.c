@@ -14,35 +14,15 @@
 #include "app/demo.h"
 #include "app/demo_json.h"
 #include "app/options.h"
+#include "app/play_maps.h"
 #include "lab/distant.h"
 
-#define READ_BEHIND 3          // looks: by then all processes have written theirs
 #define SMOOTHING 0.02         // of the error shown as "now": half a second
 #define STOP_DRIVING FL_SEC(6) // without a key the bot takes the wheel again
 #define JITTER_MAX_MS 180
 #define LOSS_MAX_PERCENT 30
 
 static const FlTime delays[TANKS_DEMO_RECEIVERS] = {FL_MS(200), FL_MS(500), FL_MS(800)};
-
-/// Offered by name; the page takes whatever fl_send_parse does.
-static const struct {
-    const char *name, *help;
-} policies[] = {
-    {"base", "every update to everybody, at once"},
-    {"base/3", "every third update to everybody"},
-    {"schedule1", "held back until errors are equal; the rest is dropped"},
-    {"schedule1-thesis", "the same, as if nothing took time"},
-    {"schedule2", "held back until errors are equal; the rest is sent late"},
-    {"probabilistic", "a third of the updates, by chance, to whom is worst off"},
-    {"probabilistic-2005", "the same, a fixed number of receivers each time"},
-    {"probabilistic-fixed", "a third of the updates, by chance, the same for all"},
-    {"deterministic", "a third of the updates, by a timetable"},
-    {"deterministic-0,1,0", "the same, by the error of the update in use"},
-    {"equal-0", "a third of the updates, most accurate"},
-    {"equal-50", "a third of the updates, between accurate and fair"},
-    {"equal-80", "a third of the updates, rather fair"},
-    {"equal-100", "a third of the updates, most fair"},
-};
 
 static const char *const clocks[] = {"global", "local", "one-way"}; // as FlTimeMode
 
@@ -92,16 +72,33 @@ FlImpairSettings demo_tanks_way(FlTime delay_ns, const TanksOrder *order)
     return way;
 }
 
+TanksNews demo_tanks_news(const TanksDemoSetup *setup, const DemoActor *actor, TanksNews *last)
+{
+    TanksNews news;
+    for (int32_t i = 0; i < TANKS_DEMO_PLAYERS_MAX; i++) {
+        news.number1[i] = atomic_load(&setup->board->number1[i]);
+    }
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        news.peer1[r] = atomic_load(&setup->board->receiver[r].peer1);
+    }
+    demo_actor_board(actor, &news, last, (int32_t)sizeof news);
+    return news;
+}
+
 static int act(void *ctx, const DemoActor *actor)
 {
-    const Demo *demo = ctx;
-    return actor->number == 0 ? demo_tanks_own(&demo->setup, actor)
-                              : demo_tanks_receive(&demo->setup, actor);
+    Demo *demo = ctx;
+    TanksDemoSetup *setup = &demo->setup;
+    demo_actor_begin(actor, "tanks", &setup->host, &setup->board->looks.begin);
+    int status =
+        actor->number == 0 ? demo_tanks_own(setup, actor) : demo_tanks_receive(setup, actor);
+    demo_actor_end(actor);
+    return status;
 }
 
 // ---------------------------------------------------------------- making
 
-static bool make_setup(const DemoDef *def, TanksDemoSetup *setup)
+static bool make_world(const DemoDef *def, TanksDemoSetup *setup)
 {
     TanksRules rules = tanks_rules_default();
     rules.half_extent = def->players > 16 ? 220.0 : 150.0; // room enough, and never alone
@@ -111,8 +108,12 @@ static bool make_setup(const DemoDef *def, TanksDemoSetup *setup)
     setup->player_count = def->players > 0 ? def->players : 8;
     setup->seed = def->seed;
     memcpy(setup->delay_ns, delays, sizeof delays);
-    if (tanks_world_init(&rules, &setup->world) != FL_OK ||
-        distant_net_open(&setup->host_net) != FL_OK) {
+    return tanks_world_init(&rules, &setup->world) == FL_OK;
+}
+
+static bool make_setup(const DemoDef *def, TanksDemoSetup *setup)
+{
+    if (!make_world(def, setup) || distant_net_open(&setup->host_net) != FL_OK) {
         return false;
     }
     setup->host = fl_net_address(setup->host_net);
@@ -126,22 +127,57 @@ static void tanks_close(Demo *demo)
     free(demo);
 }
 
-static int tanks_open(const DemoDef *def, Demo **out)
+/// With the settings that it begins with.
+static int make_demo(const DemoDef *def, Demo **out)
 {
-    *out = NULL;
-    Demo *demo = calloc(1, sizeof *demo);
-    if (demo == NULL) {
-        return command_fail(EXIT_FAILED, def->who, "out of memory");
-    }
     const char *policy = def->policy != NULL ? def->policy : "base";
-    if (fl_send_parse(policy, &demo->order.policy) != FL_OK) {
-        free(demo);
+    FlSend send;
+    *out = NULL;
+    if (fl_send_parse(policy, &send) != FL_OK) {
         return command_fail(EXIT_BAD_INPUT, def->who, "no such policy: %s", policy);
     }
+    int status = demo_record_check(&def->record, TANKS_DEMO_RECEIVERS + 1);
+    Demo *demo = status == OPTIONS_GO_ON ? calloc(1, sizeof *demo) : NULL;
+    if (demo == NULL) {
+        return status != OPTIONS_GO_ON ? status
+                                       : command_fail(EXIT_FAILED, def->who, "out of memory");
+    }
+    demo->order.policy = send;
+    demo->setup.first = demo->order;
+    *out = demo;
+    return OPTIONS_GO_ON;
+}
+
+static int tanks_again(const DemoDef *def, const DemoActor *actor)
+{
+    Demo *demo;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
+    demo->setup.board = calloc(1, sizeof *demo->setup.board);
+    bool ok = demo->setup.board != NULL && actor->number <= TANKS_DEMO_RECEIVERS &&
+              make_world(def, &demo->setup);
+    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
+    free(demo->setup.board);
+    free(demo);
+    return status;
+}
+
+static int tanks_open(const DemoDef *def, Demo **out)
+{
+    Demo *demo;
+    *out = NULL;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
     bool ok = demo_stage_open(&demo->stage, sizeof(TanksBoard)) && make_setup(def, &demo->setup);
     if (ok) {
         demo->setup.board = demo->stage.board;
-        demo->setup.first = demo->order;
+        demo->stage.record = def->record;
         demo_looks_init(&demo->setup.board->looks, fl_net_now());
         ok = demo_stage_start(&demo->stage, TANKS_DEMO_RECEIVERS + 1, act, demo);
     }
@@ -198,10 +234,7 @@ static void begin_again(Demo *demo)
 
 static void follow(Demo *demo, FlTime now)
 {
-    int64_t newest = demo_look_at(&demo->setup.board->looks, now) - READ_BEHIND;
-    if (newest - demo->look > DEMO_LOOKS_KEPT / 2) {
-        demo->look = newest - DEMO_LOOKS_KEPT / 2; // we were held up: those are lost
-    }
+    int64_t newest = demo_looks_due(&demo->setup.board->looks, now, &demo->look);
     while (demo->look < newest) {
         demo->look++;
         if (read_look(demo, demo->look)) {
@@ -228,19 +261,9 @@ static json_t *things_json(const Demo *demo, const DemoRow *row)
     return list;
 }
 
-static json_t *shots_json(const DemoRow *row)
-{
-    json_t *list = json_array();
-    for (int32_t i = 0; i < row->shot_count; i++) {
-        json_array_append_new(list, demo_json_length((double)row->shot[i][0]));
-        json_array_append_new(list, demo_json_length((double)row->shot[i][1]));
-    }
-    return list;
-}
-
 static json_t *screen_json(const Demo *demo, const DemoRow *row)
 {
-    return json_pack("{s:o,s:o}", "tanks", things_json(demo, row), "shots", shots_json(row));
+    return json_pack("{s:o,s:o}", "tanks", things_json(demo, row), "shots", demo_json_shots(row));
 }
 
 static json_t *receiver_json(const Demo *demo, int32_t r)
@@ -284,26 +307,10 @@ static json_t *tanks_frame(Demo *demo, FlTime now)
                      sqrt(square));
 }
 
-static json_t *world_json(const TanksWorld *world)
-{
-    json_t *boxes = json_array();
-    for (int32_t i = 0; i < world->building_count; i++) {
-        const TanksBox *b = &world->building[i];
-        json_array_append_new(boxes,
-                              json_pack("[f,f,f,f]", b->low_x, b->low_y, b->high_x, b->high_y));
-    }
-    return json_pack("{s:f,s:f,s:f,s:o}", "half", world->rules.half_extent, "length",
-                     world->rules.tank_length, "width", world->rules.tank_width, "boxes", boxes);
-}
-
 static json_t *tanks_hello(const Demo *demo)
 {
-    json_t *list = json_array();
     json_t *screens = json_array();
     json_t *modes = json_array();
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        demo_json_choice(list, policies[i].name, policies[i].help);
-    }
     for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
         json_array_append_new(screens, json_pack("{s:i}", "delay_ms", (int)(delays[r] / FL_MS(1))));
     }
@@ -312,9 +319,9 @@ static json_t *tanks_hello(const Demo *demo)
     }
     return json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o,s:o,s:i,s:i}", "type", "hello", "demo", "tanks",
                      "version", FL_VERSION, "players", (int)demo->setup.player_count, "world",
-                     world_json(&demo->setup.world), "receivers", screens, "policies", list,
-                     "clocks", modes, "jitter_max_ms", JITTER_MAX_MS, "loss_max_percent",
-                     LOSS_MAX_PERCENT);
+                     play_map_tanks(&demo->setup.world), "receivers", screens, "policies",
+                     demo_json_policies(), "clocks", modes, "jitter_max_ms", JITTER_MAX_MS,
+                     "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
 static json_t *tanks_settings(const Demo *demo)
@@ -388,4 +395,5 @@ const DemoKind demo_tanks = {
     .command = tanks_command,
     .alive = tanks_alive,
     .close = tanks_close,
+    .again = tanks_again,
 };

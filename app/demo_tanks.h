@@ -54,6 +54,12 @@ typedef struct TanksBoard {
     DemoLooks looks;
 } TanksBoard;
 
+/// What a process reads of what others write on the board.
+typedef struct TanksNews {
+    uint32_t number1[TANKS_DEMO_PLAYERS_MAX];
+    int32_t peer1[TANKS_DEMO_RECEIVERS];
+} TanksNews;
+
 /// What never changes while it runs.
 typedef struct TanksDemoSetup {
     TanksWorld world;
@@ -69,6 +75,9 @@ typedef struct TanksDemoSetup {
 /// A process of the demo: actor 0 is the owner, actor r + 1 receiver r. Answers its exit status.
 int demo_tanks_own(const TanksDemoSetup *setup, const DemoActor *actor);
 int demo_tanks_receive(const TanksDemoSetup *setup, const DemoActor *actor);
+
+/// The news as they are now; `last` keeps them for the next time.
+TanksNews demo_tanks_news(const TanksDemoSetup *setup, const DemoActor *actor, TanksNews *last);
 
 /// The session of one of them.
 FlSessionDef demo_tanks_session(const TanksDemoSetup *setup, int32_t actor, FlTimeMode clock);

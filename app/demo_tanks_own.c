@@ -11,6 +11,8 @@ typedef struct Owner {
     const DemoActor *actor;
     TanksOrder order;
     Distant node;
+    DemoWay way;
+    TanksNews news, last;
     TanksGame *game;
     FlTime begin; // of tick 0
     int64_t look; // that comes next
@@ -44,12 +46,13 @@ static bool open_owner(Owner *owner)
     DistantDef def = {.session = demo_tanks_session(setup, 0, FL_TIME_GLOBAL),
                       .net = setup->host_net,
                       .near = true,
-                      .flight_capacity = 1};
+                      .flight_capacity = 1,
+                      .wire = demo_actor_wire(owner->actor, &owner->way)};
     TanksGameDef game = tanks_game_def_default();
     game.rules = setup->world.rules;
     game.tank_count = setup->player_count;
     game.seed = setup->seed;
-    owner->begin = fl_net_now();
+    owner->begin = demo_actor_now(owner->actor);
     return distant_open(&def, owner->begin, &owner->node) == FL_OK &&
            tanks_game_create(&game, &owner->game) == FL_OK && create_entities(owner);
 }
@@ -225,7 +228,7 @@ static void note_ledger(const Owner *owner, FlTime now)
 {
     for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
         TanksReceiver *receiver = &owner->setup->board->receiver[r];
-        int32_t peer1 = atomic_load(&receiver->peer1);
+        int32_t peer1 = owner->news.peer1[r];
         FlLedgerView view;
         FlLinkStats stats;
         if (peer1 == 0) {
@@ -270,14 +273,16 @@ static FlTime earlier(FlTime a, FlTime b)
 int demo_tanks_own(const TanksDemoSetup *setup, const DemoActor *actor)
 {
     static Owner owner; // one to a process, and large
-    Owner fresh = {.setup = setup, .actor = actor, .order = setup->first};
-    owner = fresh;
+    owner.setup = setup;
+    owner.actor = actor;
+    owner.order = setup->first;
     if (!open_owner(&owner)) {
         return 1;
     }
-    FlTime now = fl_net_now();
+    FlTime now = demo_actor_now(actor);
     while (obey(&owner, now)) {
         FlNotice notice;
+        owner.news = demo_tanks_news(setup, actor, &owner.last);
         distant_receive(&owner.node, now);
         while (fl_session_poll(owner.node.session, &notice) == FL_OK) {
         }
@@ -286,8 +291,8 @@ int demo_tanks_own(const TanksDemoSetup *setup, const DemoActor *actor)
         note(&owner, now);
         FlTime next = earlier(distant_deadline(&owner.node, now), next_tick(&owner));
         next = earlier(next, demo_look_time(&setup->board->looks, owner.look));
-        (void)fl_net_wait(owner.node.net, next);
-        now = fl_net_now();
+        demo_actor_wait(actor, owner.node.net, next);
+        now = demo_actor_now(actor);
     }
     fl_session_leave(owner.node.session, distant_time(&owner.node, now));
     distant_send(&owner.node, now);

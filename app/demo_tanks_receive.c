@@ -13,6 +13,8 @@ typedef struct Receiver {
     TanksOrder order;
     FlTime delay_ns;
     Distant node;
+    DemoWay way;
+    TanksNews news, last;
     bool open;
     FlTime open_at;
     int64_t look; // that comes next
@@ -33,7 +35,8 @@ static void join(Receiver *receiver, FlTime now)
                       .way = demo_tanks_way(receiver->delay_ns, &receiver->order),
                       .seed = receiver->setup->seed,
                       .number = (uint16_t)number,
-                      .flight_capacity = 1024};
+                      .flight_capacity = 1024,
+                      .wire = demo_actor_wire(receiver->actor, &receiver->way)};
     receiver->open = distant_open(&def, now, &receiver->node) == FL_OK;
     receiver->open_at = now + AGAIN_AFTER;
 }
@@ -123,7 +126,7 @@ static bool is_alive(const Receiver *receiver, FlEntityId id)
 static DemoThing see(const Receiver *receiver, int32_t tank, FlTime at)
 {
     DemoThing thing = {0};
-    uint32_t number1 = atomic_load(&receiver->setup->board->number1[tank]);
+    uint32_t number1 = receiver->news.number1[tank];
     FlPose pose;
     FlEntityStatus status;
     if (!receiver->open || number1 == 0) {
@@ -200,19 +203,20 @@ int demo_tanks_receive(const TanksDemoSetup *setup, const DemoActor *actor)
     receiver.figures = &setup->board->receiver[actor->number - 1];
     receiver.order = setup->first;
     receiver.delay_ns = setup->delay_ns[actor->number - 1];
-    FlTime now = fl_net_now();
+    FlTime now = demo_actor_now(actor);
     while (obey(&receiver, now)) {
+        receiver.news = demo_tanks_news(setup, actor, &receiver.last);
         join(&receiver, now);
         FlTime next = receiver.open ? step(&receiver, now) : receiver.open_at;
         note(&receiver, now);
         FlTime look = demo_look_time(&setup->board->looks, receiver.look);
         next = next < look ? next : look;
         if (receiver.open) {
-            (void)fl_net_wait(receiver.node.net, next);
+            demo_actor_wait(actor, receiver.node.net, next);
         } else {
             demo_actor_rest(actor);
         }
-        now = fl_net_now();
+        now = demo_actor_now(actor);
     }
     leave(&receiver, now);
     return 0;

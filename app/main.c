@@ -11,15 +11,16 @@ static const char summary[] =
 
 static const Command commands[] = {
     {"bench", "time contenders against each other", cmd_bench},
-    {"bots", "join a game of tanks or racing with bots", cmd_bots},
+    {"bots", "join a game of tanks, racing or arena with bots", cmd_bots},
     {"demo", "a live match with far-away players, and a page that shows it", cmd_demo},
-    {"join", "play tanks or racing in the terminal", cmd_join},
+    {"join", "play tanks, racing or arena in the terminal", cmd_join},
     {"lab", "experiments in virtual time, and the papers' claims", cmd_lab},
+    {"page", "show a session of your own game on a page", cmd_page},
     {"replay", "play a recorded session again, exactly", cmd_replay},
-    {"serve", "host a game of tanks or racing", cmd_serve},
+    {"serve", "host a game of tanks, racing or arena", cmd_serve},
     {"trace", "recorded games: what they hold, what dead reckoning would cost", cmd_trace},
     {"wan", "a bad network in front of any UDP game", cmd_wan},
-    {"watch", "look on at a game of tanks or racing", cmd_watch},
+    {"watch", "look on at a game of tanks, racing or arena", cmd_watch},
 };
 
 /// A full disk shows only when the last bytes go out.

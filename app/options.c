@@ -2,6 +2,7 @@
 // why.
 #include "app/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -146,6 +147,13 @@ static int parse_option(const CommandLine *line, int argc, char **argv, int *at)
         return refuse(line, "unknown option", argument);
     }
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (option->flag != NULL && option->integer != NULL) {
+        *option->flag = true;
+        bool follows = value == NULL && *at + 1 < argc && isdigit((unsigned char)argv[*at + 1][0]);
+        value = follows ? argv[++*at] : value;
+        return value == NULL || read_value(option, value) ? OPTIONS_GO_ON
+                                                          : refuse_value(line, option, value);
+    }
     if (option->flag != NULL) {
         *option->flag = true;
         return value == NULL ? OPTIONS_GO_ON : refuse(line, "no value belongs to", argument);

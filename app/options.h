@@ -23,7 +23,8 @@ typedef struct TextList {
 } TextList;
 
 /// One option. Exactly one of the six targets is set, and says what kind it is; what the target
-/// holds before parsing is the default. Numbers must be finite and in [min, max].
+/// holds before parsing is the default. Numbers must be finite and in [min, max]. A flag with an
+/// integer takes one if one follows: `--web`, `--web 9000`, `--web=9000`.
 typedef struct Option {
     const char *name; ///< Without dashes. NULL: a plain argument.
     const char

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/command.h"
+#include "app/options.h"
+
 static const PlayGame *const games[] = {
 #define PLAY_GAME_ROW(name) &play_##name,
     PLAY_GAME_TABLE(PLAY_GAME_ROW)
@@ -38,6 +41,15 @@ const char *play_game_names(void)
     static const char names[] = PLAY_GAME_TABLE(PLAY_GAME_NAME);
 #undef PLAY_GAME_NAME
     return names + 2; // without the first comma
+}
+
+int play_rules_none(const char *who, const PlayRules *rules)
+{
+    bool told = rules->course != NULL || rules->show != NULL || rules->laps >= 0 ||
+                rules->cars >= 0 || rules->races >= 0;
+    return told ? command_fail(EXIT_BAD_INPUT, who,
+                               "--course, --laps, --cars, --races and --show are for racing")
+                : OPTIONS_GO_ON;
 }
 
 // ---------------------------------------------------------------- counts

@@ -86,6 +86,7 @@ typedef struct PlayGame {
     const char *name;
     const char *thing;       ///< What a player has: "tank".
     const char *keys;        ///< How it is driven, for people.
+    const char *policy;      ///< Unless another is asked for; NULL: base.
     FlTopology topology;     ///< Unless the host asks for another.
     int32_t tick_hz;         ///< Ticks follow session time, so all nodes are at the same one.
     int32_t own_max;         ///< Things of one node; at most PLAY_OWN_MAX.
@@ -97,6 +98,8 @@ typedef struct PlayGame {
     int (*check)(const char *who, const PlayRules *rules);
     /// The wire's world. Its application version tells games and their versions apart.
     FlWorldDef (*world)(void);
+    /// What else the session needs; NULL: nothing.
+    void (*session)(FlSessionDef *def);
 
     /// Makes node->match. `rules` is NULL for a guest: it learns them.
     FlResult (*open)(PlayNode *node, const PlayRules *rules);
@@ -111,6 +114,8 @@ typedef struct PlayGame {
     /// node->tick was raised without playing.
     void (*skip)(PlayNode *node);
 
+    /// Something happened in the session; NULL: not of interest.
+    void (*notice)(PlayNode *node, const FlNotice *notice);
     /// An event came in; and what waits to go out.
     void (*hear)(PlayNode *node, const FlEvent *event);
     void (*tell)(PlayNode *node);
@@ -124,6 +129,10 @@ typedef struct PlayGame {
 
     int32_t (*seen)(const PlayNode *node); ///< Things that are seen here, own ones included.
     bool (*draw)(const PlayNode *node, PlayPicture *picture);
+    /// For the page (play_web.h). New references. All may be NULL: nothing to add.
+    json_t *(*page_map)(const PlayNode *node); ///< What it is played on; NULL: not known yet.
+    int32_t (*page_state)(const PlayNode *node, uint32_t number); ///< WebStateFn, web_session.h.
+    json_t *(*page_dots)(const PlayNode *node, FlTime now);       ///< x and y in cm, each: shots.
     /// For machines: about an own thing, a node, and all nodes of this process.
     json_t *(*thing_json)(const PlayNode *node, int32_t own);
     void (*node_json)(const PlayNode *node, json_t *object); ///< NULL: nothing to add.
@@ -136,7 +145,8 @@ typedef struct PlayGame {
 /// X(name). The first is what is played if nobody says anything.
 #define PLAY_GAME_TABLE(X)                                                                         \
     X(tanks)                                                                                       \
-    X(racing)
+    X(racing)                                                                                      \
+    X(arena)
 
 #define PLAY_GAME_EXTERN(name) extern const PlayGame play_##name;
 PLAY_GAME_TABLE(PLAY_GAME_EXTERN)
@@ -148,8 +158,11 @@ const PlayGame *play_game_at(int32_t index);
 /// NULL: there is none of this name.
 const PlayGame *play_game_find(const char *name);
 
-/// "tanks, racing", for messages.
+/// "tanks, racing, arena", for messages.
 const char *play_game_names(void);
+
+/// The check of a game without rules of its own.
+int play_rules_none(const char *who, const PlayRules *rules);
 
 // ---------------------------------------------------------------- counts, by their game
 

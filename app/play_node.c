@@ -13,6 +13,7 @@
 static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
 {
     node->game = def->game;
+    node->kin = def->kin;
     node->port = def->port;
     node->policy = def->policy;
     node->seed = def->seed;
@@ -140,6 +141,9 @@ static void poll_notices(PlayNode *node)
 {
     FlNotice notice;
     while (fl_session_poll(node->session, &notice) == FL_OK) {
+        if (node->game->notice != NULL) {
+            node->game->notice(node, &notice);
+        }
         node->peers_joined += notice.kind == FL_NOTICE_PEER_JOINED ? 1 : 0;
         node->peers_left += notice.kind == FL_NOTICE_PEER_LEFT ? 1 : 0;
         if (notice.kind == FL_NOTICE_HOST_CHANGED) {
@@ -222,6 +226,18 @@ void play_node_step(PlayNode *node)
     PlayWitness witness = play_tape_witness(node->port.tape);
     if (witness.stepped != NULL) {
         witness.stepped(witness.ctx, node, now);
+    }
+}
+
+void play_node_policy(PlayNode *node, const FlSend *policy)
+{
+    node->policy = *policy;
+    for (int32_t i = 0; i < node->own_count; i++) {
+        if (play_own_there(node, i)) {
+            // Where the host passes it on there is nothing to change: it keeps the first one.
+            (void)(fl_entity_policy(node->session, node->own[i].entity, policy, node->now) ==
+                   FL_OK);
+        }
     }
 }
 

@@ -25,8 +25,10 @@ typedef struct PlayOwn {
 typedef struct PlayNodeDef {
     const PlayGame *game;
     const PlayRules *rules; ///< NULL: a guest. Read at creation.
-    FlSessionDef session;   ///< What seal_server and token point to is read at creation.
-    PlayPort port;          ///< Its socket is the node's from now on, also if creation fails.
+    const PlayNode *kin;  ///< Of the same game, and lives longer: what never changes may be shared.
+                          ///< NULL: there is none.
+    FlSessionDef session; ///< What seal_server and token point to is read at creation.
+    PlayPort port;        ///< Its socket is the node's from now on, also if creation fails.
     FlSend policy;
     int32_t own_count; ///< 0 to PLAY_OWN_MAX.
     bool keys;         ///< The first one is the player's; the others are bots'.
@@ -36,6 +38,7 @@ typedef struct PlayNodeDef {
 
 struct PlayNode {
     const PlayGame *game;
+    const PlayNode *kin;
     void *match; ///< The game's.
     FlSession *session;
     PlayPort port;
@@ -68,6 +71,9 @@ void play_node_destroy(PlayNode *node);
 
 /// Everything that is due: datagrams in, the game, datagrams out.
 void play_node_step(PlayNode *node);
+
+/// Another policy for all own things, those to come included.
+void play_node_policy(PlayNode *node, const FlSend *policy);
 
 /// When to step again, if nothing comes in before.
 FlTime play_node_deadline(PlayNode *node, FlTime now);

@@ -1,15 +1,15 @@
 // Options and the run of those who join, in one place.
 #include "app/play_options.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "app/command.h"
 
 PlayChoices play_choices_default(void)
 {
-    PlayChoices choices = {.policy = "base",
-                           .rules = {.laps = -1, .cars = -1, .races = -1},
+    PlayChoices choices = {.rules = {.laps = -1, .cars = -1, .races = -1},
                            .port = PLAY_PORT,
+                           .web = {.port = 8080},
                            .players = 16,
                            .count = 1,
                            .frames = 60,
@@ -29,9 +29,10 @@ void play_options_add(PlayOptions *table, Option option)
 
 void play_options_join(PlayOptions *table, PlayChoices *choices)
 {
-    play_options_add(table, (Option){.value = "GAME",
-                                     .text = &choices->plain[0],
-                                     .help = "tanks or racing (that of the invite, else tanks)"});
+    play_options_add(table,
+                     (Option){.value = "GAME",
+                              .text = &choices->plain[0],
+                              .help = "tanks, racing or arena (that of the invite, else tanks)"});
     play_options_add(table, (Option){.value = "INVITE|ADDRESS",
                                      .text = &choices->plain[1],
                                      .help = "whom to join (127.0.0.1:4600)"});
@@ -40,16 +41,40 @@ void play_options_join(PlayOptions *table, PlayChoices *choices)
 void play_options_drive(PlayOptions *table, PlayChoices *choices)
 {
     play_options_add(
-        table, (Option){.name = "policy",
-                        .value = "NAME",
-                        .text = &choices->policy,
-                        .help = "who gets our updates when: base, base/3, schedule1, schedule2,\n"
-                                "probabilistic, deterministic, equal-50, ... (base)"});
+        table,
+        (Option){
+            .name = "policy",
+            .value = "NAME",
+            .text = &choices->policy,
+            .help =
+                "who gets our updates when: base, base/3, schedule1, schedule2,\n"
+                "probabilistic, deterministic, equal-50, focus, ... (base;\narena: focus+equal)"});
     play_options_add(table, (Option){.name = "seed",
                                      .value = "S",
                                      .integer = &choices->seed,
                                      .max = 9007199254740992.0,
                                      .help = "of the bots, and of a race's grid (1)"});
+}
+
+static void add_web(PlayOptions *table, PlayWebDef *web)
+{
+    play_options_add(table, (Option){.name = "web",
+                                     .value = "[PORT]",
+                                     .flag = &web->wanted,
+                                     .integer = &web->port,
+                                     .max = 65535,
+                                     .help = "show it on a page at this port (8080); 0: any free "
+                                             "one"});
+    play_options_add(table, (Option){.name = "web-address",
+                                     .value = "HOST",
+                                     .text = &web->address,
+                                     .help = "listen for the page here, 0.0.0.0: everywhere; then "
+                                             "looking on\nneeds the token, too (this machine "
+                                             "alone)"});
+    play_options_add(table, (Option){.name = "web-token",
+                                     .value = "TEXT",
+                                     .text = &web->token,
+                                     .help = "who shows it may change things (a random one)"});
 }
 
 void play_options_run(PlayOptions *table, PlayChoices *choices)
@@ -78,6 +103,7 @@ void play_options_run(PlayOptions *table, PlayChoices *choices)
                                      .text = &choices->record,
                                      .help = "for `fairlead replay`. It will hold the session's "
                                              "keys:\ngive it to nobody who may not join"});
+    add_web(table, &choices->web);
 }
 
 // ---------------------------------------------------------------- joining
@@ -127,8 +153,19 @@ static int play(const PlayGuests *guests, const PlayChoices *choices, PlayTape *
                    .hint = keys ? nodes[0]->game->keys : "watching; q ends it",
                    .seed = (uint64_t)choices->seed,
                    .tape = tape};
+    int status = play_web_open(guests->who, &choices->web, tape, &run.web);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    if (run.web != NULL) {
+        printf(choices->json ? "{\"page\": \"%s\"}\n" : "the page: %s\n",
+               play_web_address(run.web));
+        fflush(stdout);
+    }
     play_tape_begin(tape, nodes[0]->game->name);
-    return play_run(&run);
+    status = play_run(&run);
+    play_web_close(run.web);
+    return status;
 }
 
 int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoices *choices,
@@ -149,11 +186,12 @@ int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoi
     while (status == OPTIONS_GO_ON && opened < choices->count) {
         status = play_guest_open(&def, &nodes[opened]);
         opened += status == OPTIONS_GO_ON ? 1 : 0;
+        def.part.kin = nodes[0];
     }
     if (status == OPTIONS_GO_ON) {
         status = play(guests, choices, tape, nodes, opened);
     }
-    for (int32_t i = 0; i < opened; i++) {
+    for (int32_t i = opened - 1; i >= 0; i--) { // the first outlives its kin
         play_node_destroy(nodes[i]);
     }
     return play_tape_finish(tape, status);

@@ -13,6 +13,7 @@ typedef struct PlayChoices {
     const char *policy;
     const char *address, *topology;
     const char *record;
+    PlayWebDef web;
     PlayRules rules;
     int64_t port, players, bots;
     int64_t count, frames, direct;
@@ -26,7 +27,7 @@ typedef struct PlayChoices {
 /// What holds if nothing is said.
 PlayChoices play_choices_default(void);
 
-#define PLAY_OPTIONS_MAX 24
+#define PLAY_OPTIONS_MAX 32
 
 typedef struct PlayOptions {
     Option options[PLAY_OPTIONS_MAX];
@@ -41,7 +42,7 @@ void play_options_join(PlayOptions *table, PlayChoices *choices);
 /// --policy, --seed: for those with things of their own.
 void play_options_drive(PlayOptions *table, PlayChoices *choices);
 
-/// --seconds, --timeout, --headless, --json, --record
+/// --seconds, --timeout, --headless, --json, --record, --web and what belongs to it
 void play_options_run(PlayOptions *table, PlayChoices *choices);
 
 /// A command that joins.
@@ -67,7 +68,8 @@ int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoi
     X(serve)                                                                                       \
     X(join)                                                                                        \
     X(bots)                                                                                        \
-    X(watch)
+    X(watch)                                                                                       \
+    X(demo)
 
 #define PLAY_COMMAND_EXTERN(name) int play_##name##_again(PlayTape *tape, int argc, char **argv);
 PLAY_COMMAND_TABLE(PLAY_COMMAND_EXTERN)

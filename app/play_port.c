@@ -17,7 +17,8 @@ static uint64_t hash_datagram(FlAddress to, const uint8_t *bytes, int32_t count)
 
 PlayPort play_port_make(PlayTape *tape, FlNet *net)
 {
-    PlayPort port = {.tape = tape, .net = net, .number = tape != NULL ? tape->ports++ : 0};
+    PlayPort port = {.tape = tape, .net = net};
+    port.number = tape != NULL ? tape->ports++ % 256 : 0; // a byte of every entry
     return port;
 }
 
@@ -51,28 +52,51 @@ static void record_receive(PlayPort *port, FlSession *session)
     } while (count == FL_NET_BATCH);
 }
 
-static void replay_receive(PlayPort *port, FlSession *session)
+// The next datagram that came in here then. The session may ask the tape for keys while it takes
+// it, so its bytes are copied.
+static bool replay_one(PlayPort *port, uint8_t room[TAPE_ENTRY_BYTES], FlDatagram *in)
 {
     PlayTape *tape = port->tape;
     TapeEntry entry;
-    while (tape_offered(tape, KIND_IN, &entry) && entry.bytes[0] == port->number) {
-        FlAddress from;
-        FlTime arrival = (FlTime)tape_number_get(entry.bytes + 1, 8);
-        if (!tape_address_get(entry.bytes + 9, &from) || arrival < 0 || arrival > TIME_MOST) {
-            tape_differ(tape, "a datagram that no socket gives");
-            return;
-        }
-        // The session may ask the tape for keys while it takes this.
-        uint8_t bytes[TAPE_ENTRY_BYTES];
-        int32_t count = entry.count - 9 - ADDRESS_BYTES;
-        memcpy(bytes, entry.bytes + 9 + ADDRESS_BYTES, (size_t)count);
-        tape_advance(tape, &entry);
-        fl_session_receive(session, from, bytes, count, arrival);
-        port->counted.received_count++;
-        port->counted.received_bytes += (uint64_t)count;
-        tape->report.datagrams_in++;
-        tape->report.bytes_in += count;
+    if (!tape_offered(tape, KIND_IN, &entry) || entry.bytes[0] != port->number) {
+        return false;
     }
+    FlAddress from;
+    FlTime arrival = (FlTime)tape_number_get(entry.bytes + 1, 8);
+    if (!tape_address_get(entry.bytes + 9, &from) || arrival < 0 || arrival > TIME_MOST) {
+        tape_differ(tape, "a datagram that no socket gives");
+        return false;
+    }
+    int32_t count = entry.count - 9 - ADDRESS_BYTES;
+    memcpy(room, entry.bytes + 9 + ADDRESS_BYTES, (size_t)count);
+    tape_advance(tape, &entry);
+    *in = (FlDatagram){from, room, count, arrival};
+    port->counted.received_count++;
+    port->counted.received_bytes += (uint64_t)count;
+    tape->report.datagrams_in++;
+    tape->report.bytes_in += count;
+    return true;
+}
+
+static void replay_receive(PlayPort *port, FlSession *session)
+{
+    uint8_t room[TAPE_ENTRY_BYTES];
+    FlDatagram in;
+    while (replay_one(port, room, &in)) {
+        fl_session_receive(session, in.address, in.data, in.bytes, in.arrival);
+    }
+}
+
+bool play_port_take(PlayPort *port, uint8_t room[TAPE_ENTRY_BYTES], FlDatagram *in)
+{
+    if (play_tape_replays(port->tape)) {
+        return replay_one(port, room, in);
+    }
+    bool came = fl_net_receive_batch(port->net, in, 1) == 1;
+    if (came && port->tape != NULL) {
+        write_in(port, in);
+    }
+    return came;
 }
 
 void play_port_receive(PlayPort *port, FlSession *session)
@@ -86,31 +110,31 @@ void play_port_receive(PlayPort *port, FlSession *session)
     }
 }
 
-static void record_out(PlayPort *port, const FlOutgoing *out)
+static void record_out(PlayPort *port, FlAddress to, const void *data, int32_t count)
 {
     uint8_t bytes[9];
     bytes[0] = (uint8_t)port->number;
-    tape_number_put(bytes + 1, hash_datagram(out->to, out->bytes, out->count), 8);
+    tape_number_put(bytes + 1, hash_datagram(to, data, count), 8);
     tape_add(port->tape, KIND_OUT, bytes, sizeof bytes);
 }
 
-static void compare_out(PlayPort *port, const FlOutgoing *out)
+static void compare_out(PlayPort *port, FlAddress to, const void *data, int32_t count)
 {
     PlayTape *tape = port->tape;
     TapeEntry entry;
     if (!tape_take(tape, KIND_OUT, &entry)) {
         return;
     }
-    uint64_t hash = hash_datagram(out->to, out->bytes, out->count);
+    uint64_t hash = hash_datagram(to, data, count);
     if (entry.bytes[0] != port->number || tape_number_get(entry.bytes + 1, 8) != hash) {
         tape_differ(tape, "datagram out %lld, of node %d, %d bytes, is another one",
-                    (long long)tape->report.datagrams_out + 1, port->number, out->count);
+                    (long long)tape->report.datagrams_out + 1, port->number, count);
         return;
     }
     port->counted.sent_count++;
-    port->counted.sent_bytes += (uint64_t)out->count;
+    port->counted.sent_bytes += (uint64_t)count;
     tape->report.datagrams_out++;
-    tape->report.bytes_out += out->count;
+    tape->report.bytes_out += count;
     tape->report.hash = (tape->report.hash ^ hash) * 0x100000001b3u;
 }
 
@@ -125,7 +149,7 @@ static void record_send(PlayPort *port, FlSession *session, FlTime now)
             if (fl_session_next(session, now, &out) != FL_OK) {
                 break;
             }
-            record_out(port, &out);
+            record_out(port, out.to, out.bytes, out.count);
             memcpy(bytes[count], out.bytes, (size_t)out.count);
             datagrams[count] = (FlDatagram){out.to, bytes[count], out.count, 0};
         }
@@ -145,7 +169,20 @@ void play_port_send(PlayPort *port, FlSession *session, FlTime now)
         record_send(port, session, now);
     } else {
         while (fl_session_next(session, now, &out) == FL_OK) {
-            compare_out(port, &out);
+            compare_out(port, out.to, out.bytes, out.count);
         }
     }
+}
+
+void play_port_put(PlayPort *port, const FlDatagram *out)
+{
+    int32_t done;
+    if (play_tape_replays(port->tape)) {
+        compare_out(port, out->address, out->data, out->bytes);
+        return;
+    }
+    if (port->tape != NULL) {
+        record_out(port, out->address, out->data, out->bytes);
+    }
+    (void)(fl_net_send_batch(port->net, out, 1, &done) == FL_OK); // full: it is lost
 }

@@ -17,6 +17,11 @@ PlayPort play_port_make(PlayTape *tape, FlNet *net);
 void play_port_receive(PlayPort *port, FlSession *session);
 void play_port_send(PlayPort *port, FlSession *session, FlTime now);
 
+/// One datagram at a time, recorded or replayed, for who does more with it than hand it to a
+/// session. `room` holds what `in` points to when replaying. False: there is none.
+bool play_port_take(PlayPort *port, uint8_t room[TAPE_ENTRY_BYTES], FlDatagram *in);
+void play_port_put(PlayPort *port, const FlDatagram *out);
+
 FlNetStats play_port_stats(const PlayPort *port);
 
 #endif

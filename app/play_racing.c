@@ -425,6 +425,7 @@ const PlayGame play_racing = {
     .differs = differs,
     .seen = play_racing_seen,
     .draw = play_racing_draw,
+    .page_map = play_racing_map,
     .thing_json = play_racing_json,
     .node_json = play_racing_node_json,
     .sum_json = play_racing_sum_json,

@@ -154,6 +154,7 @@ void play_racing_tell(PlayNode *node);
 
 bool play_racing_draw(const PlayNode *node, PlayPicture *picture);
 int32_t play_racing_seen(const PlayNode *node);
+json_t *play_racing_map(const PlayNode *node);
 json_t *play_racing_json(const PlayNode *node, int32_t own);
 void play_racing_node_json(const PlayNode *node, json_t *object);
 void play_racing_sum_json(PlayNode *const *nodes, int32_t count, json_t *object);

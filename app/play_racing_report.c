@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/json_output.h"
+#include "app/play_maps.h"
 
 static const char *const phase_words[PLAY_PHASES] = {"gathering", "running", "finished", "closed"};
 
@@ -134,6 +135,12 @@ bool play_racing_draw(const PlayNode *node, PlayPicture *picture)
     char *at = put_line(picture->text, line, strlen(line), columns);
     *put_lines(at, drawn, columns) = '\0';
     return true;
+}
+
+json_t *play_racing_map(const PlayNode *node)
+{
+    const PlayRacing *match = play_racing_of(node);
+    return match->game != NULL ? play_map_racing(match->game) : NULL;
 }
 
 // ---------------------------------------------------------------- for machines and at the end

@@ -49,6 +49,7 @@ typedef struct Loop {
     const PlayRun *run;
     FlTime began, end;
     FlTime next_show; // picture or line
+    FlTime next_web;  // the page's
     PlayScreen screen;
     PlayMeter meter;
     int64_t resident_kib; // to begin with
@@ -120,9 +121,23 @@ static bool is_over(const PlayRun *run)
     return true;
 }
 
+// Somebody who may asked for another policy at the page.
+static void obey_page(const Loop *loop)
+{
+    char words[PLAY_WEB_WORDS];
+    FlSend policy;
+    int32_t count = play_web_take(loop->run->web, words);
+    count = play_tape_page(loop->run->tape, words, count, PLAY_WEB_WORDS - 1);
+    words[count] = '\0';
+    if (count > 0 && fl_send_parse(words, &policy) == FL_OK && fl_send_valid(&policy)) {
+        play_node_policy(loop->run->nodes[0], &policy);
+    }
+}
+
 static bool goes_on(Loop *loop, FlTime now)
 {
     PlayKeys keys;
+    obey_page(loop);
     bool quit = play_screen_keys(&loop->screen, loop->run->tape, now, &keys);
     if (loop->run->keys) {
         loop->run->nodes[0]->keys = keys;
@@ -145,6 +160,7 @@ static void wait_for_something(Loop *loop, FlTime round_began)
 {
     int32_t count = loop->run->node_count;
     FlTime deadline = loop->next_show < loop->end ? loop->next_show : loop->end;
+    deadline = loop->next_web < deadline ? loop->next_web : deadline;
     for (int32_t i = 0; i < count; i++) {
         deadline = loop->due[i] < deadline ? loop->due[i] : deadline;
     }
@@ -218,6 +234,9 @@ static json_t *summary_json(const Loop *loop, FlTime now)
                   (json_int_t)malformed, "resident_kib", "start", (json_int_t)loop->resident_kib,
                   "end", (json_int_t)play_resident_kib(), "nodes", nodes);
     game->sum_json(run->nodes, run->node_count, summary);
+    if (run->web != NULL) {
+        json_object_set_new(summary, "page_refused", play_web_json(run->web));
+    }
     return summary;
 }
 
@@ -302,6 +321,7 @@ int play_run(const PlayRun *run)
             break;
         }
         show(loop, now);
+        loop->next_web = play_web_step(run->web, run->nodes[0], now);
         wait_for_something(loop, now);
         now = play_tape_now(run->tape);
     }

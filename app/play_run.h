@@ -2,7 +2,7 @@
 #ifndef APP_PLAY_RUN_H
 #define APP_PLAY_RUN_H
 
-#include "app/play_node.h"
+#include "app/play_web.h"
 
 typedef struct PlayRun {
     const char *who;     ///< "fairlead serve"
@@ -16,6 +16,7 @@ typedef struct PlayRun {
     const char *hint; ///< The last line of the picture.
     uint64_t seed;
     PlayTape *tape; ///< NULL: nothing is recorded.
+    PlayWeb *web;   ///< NULL: no page.
 } PlayRun;
 
 /// Catches Ctrl-C and its like: before the first node is opened, so that none is left behind.

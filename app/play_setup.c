@@ -112,6 +112,9 @@ static FlSessionDef session_def(const PlayPart *part)
     def.world = part->game->world();
     def.entity_capacity = def.world.entity_capacity;
     def.path_capacity = PATH_CAPACITY;
+    if (part->game->session != NULL) {
+        part->game->session(&def);
+    }
     def.link.timeout_ns = fl_span_from_seconds(part->timeout_s);
     def.unix_s = play_tape_unix_s(part->tape);
     def.random = play_tape_random(part->tape);
@@ -162,11 +165,13 @@ static int open_socket(const PlayPart *part, FlAddress bind, bool host, PlayPort
 static int begin_node(const PlayPart *part, int32_t frame_hz, PlayNodeDef *def)
 {
     *def = (PlayNodeDef){.game = part->game,
+                         .kin = part->kin,
                          .own_count = part->own_count,
                          .keys = part->keys,
                          .seed = part->seed,
                          .frame_hz = part->own_count > 0 ? frame_hz : SPECTATOR_HZ};
-    return parse_policy(part->who, part->policy, &def->policy);
+    const char *usual = part->game->policy != NULL ? part->game->policy : "base";
+    return parse_policy(part->who, part->policy != NULL ? part->policy : usual, &def->policy);
 }
 
 static int make_node(const char *who, PlayNodeDef *def, PlayNode **node)

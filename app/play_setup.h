@@ -12,9 +12,10 @@
 typedef struct PlayPart {
     const char *who; ///< "fairlead serve", for messages.
     const PlayGame *game;
-    int32_t own_count; ///< Things of its own.
-    bool keys;         ///< The first is the player's.
-    const char *policy;
+    const PlayNode *kin; ///< As PlayNodeDef's.
+    int32_t own_count;   ///< Things of its own.
+    bool keys;           ///< The first is the player's.
+    const char *policy;  ///< NULL: the game's usual one.
     uint64_t seed;
     double timeout_s;
     PlayTape *tape; ///< NULL: nothing is recorded.

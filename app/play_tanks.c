@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/command.h"
-#include "app/options.h"
-
 #define TELL_LATE FL_SEC(5)  // an event older than this is nothing any more
 #define TELL_EARLY FL_SEC(1) // clocks may differ
 
@@ -355,15 +352,6 @@ static const PlayCount counts[] = {
 #undef PLAY_TANKS_COUNT
 };
 
-static int check(const char *who, const PlayRules *rules)
-{
-    bool told = rules->course != NULL || rules->show != NULL || rules->laps >= 0 ||
-                rules->cars >= 0 || rules->races >= 0;
-    return told ? command_fail(EXIT_BAD_INPUT, who,
-                               "--course, --laps, --cars, --races and --show are for racing")
-                : OPTIONS_GO_ON;
-}
-
 static FlWorldDef wire_world(void)
 {
     TanksRules rules = tanks_rules_default();
@@ -403,7 +391,7 @@ const PlayGame play_tanks = {
     .own_max = PLAY_OWN_MAX,
     .counts = counts,
     .count_count = sizeof counts / sizeof *counts,
-    .check = check,
+    .check = play_rules_none,
     .world = wire_world,
     .open = open_match,
     .close = close_match,
@@ -417,6 +405,9 @@ const PlayGame play_tanks = {
     .differs = differs,
     .seen = play_tanks_seen,
     .draw = play_tanks_draw,
+    .page_map = play_tanks_map,
+    .page_state = play_tanks_state,
+    .page_dots = play_tanks_dots,
     .thing_json = play_tanks_json,
     .sum_json = play_tanks_sum_json,
     .sum_line = play_tanks_sum_line,

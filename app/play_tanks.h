@@ -95,6 +95,9 @@ void play_tanks_forgive(PlayNode *node);
 
 bool play_tanks_draw(const PlayNode *node, PlayPicture *picture);
 int32_t play_tanks_seen(const PlayNode *node);
+json_t *play_tanks_map(const PlayNode *node);
+int32_t play_tanks_state(const PlayNode *node, uint32_t number);
+json_t *play_tanks_dots(const PlayNode *node, FlTime now);
 int32_t play_tanks_waiting(const PlayNode *node); ///< Kills in the outbox.
 json_t *play_tanks_json(const PlayNode *node, int32_t own);
 void play_tanks_sum_json(PlayNode *const *nodes, int32_t count, json_t *object);

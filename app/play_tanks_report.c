@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "app/play_maps.h"
+
 #define AROUND 200.0 // units across, around the player's tank
 
 // What to draw: the player's tank, or a spectator's view. Everybody's seen tanks, close together.
@@ -54,6 +56,37 @@ int32_t play_tanks_seen(const PlayNode *node)
     }
     return count;
 }
+
+// ---------------------------------------------------------------- for the page
+
+json_t *play_tanks_map(const PlayNode *node)
+{
+    return play_map_tanks(&play_tanks_of(node)->world);
+}
+
+int32_t play_tanks_state(const PlayNode *node, uint32_t number)
+{
+    const PlayTanks *match = play_tanks_of(node);
+    bool known = number < TANKS_CAPACITY && match->seen[number].life != 0;
+    return !known ? 0 : match->seen[number].alive ? 2 : 1;
+}
+
+json_t *play_tanks_dots(const PlayNode *node, FlTime now)
+{
+    const PlayTanks *match = play_tanks_of(node);
+    FlTime time = fl_session_time(node->session, now);
+    json_t *list = json_array();
+    for (int32_t i = 0; i < match->shot_count; i++) {
+        double x, y;
+        if (tanks_shot_position(&match->world, &match->shots[i], time, &x, &y)) {
+            json_array_append_new(list, json_integer((json_int_t)(100.0 * x)));
+            json_array_append_new(list, json_integer((json_int_t)(100.0 * y)));
+        }
+    }
+    return list;
+}
+
+// ---------------------------------------------------------------- at the end
 
 int32_t play_tanks_waiting(const PlayNode *node)
 {

@@ -120,6 +120,13 @@ void play_tape_ready(PlayTape *tape, bool *ready, int32_t count);
 /// Keys that were pressed: `count` of them are in `keys`. The answer is how many there are then.
 int32_t play_tape_keys(PlayTape *tape, char *keys, int32_t count, int32_t capacity);
 
+/// What somebody asked for at the page, likewise.
+int32_t play_tape_page(PlayTape *tape, char *words, int32_t count, int32_t capacity);
+
+/// News of another process, of kind `which` (one byte) and of a fixed size: true if `news` is what
+/// came, now or then. `came`: there are some now; of no meaning to a replay.
+bool play_tape_news(PlayTape *tape, uint8_t which, bool came, void *news, int32_t bytes);
+
 /// A signal asked us to stop.
 bool play_tape_stopped(PlayTape *tape, bool stopped);
 

@@ -22,7 +22,9 @@
     X(OUT, "a datagram out", 9)                                                                    \
     X(KEYS, "keys", 0)                                                                             \
     X(STOP, "a signal", 0)                                                                         \
-    X(END, "the end", 0)
+    X(END, "the end", 0)                                                                           \
+    X(PAGE, "what a page asked for", 0)                                                            \
+    X(NEWS, "another process's news", 1)
 
 typedef enum Kind {
     KIND_NONE,

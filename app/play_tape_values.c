@@ -167,20 +167,53 @@ void play_tape_ready(PlayTape *tape, bool *ready, int32_t count)
     tape_add(tape, KIND_READY, bits, size);
 }
 
-int32_t play_tape_keys(PlayTape *tape, char *keys, int32_t count, int32_t capacity)
+// What comes only sometimes: nothing is written if nothing came.
+static int32_t take_some(PlayTape *tape, Kind kind, char *bytes, int32_t count, int32_t capacity)
 {
     TapeEntry entry;
     if (play_tape_replays(tape)) {
-        if (!tape_offered(tape, KIND_KEYS, &entry) || entry.count > capacity) {
+        if (!tape_offered(tape, kind, &entry) || entry.count > capacity) {
             return 0;
         }
-        memcpy(keys, entry.bytes, (size_t)entry.count);
+        memcpy(bytes, entry.bytes, (size_t)entry.count);
         count = entry.count;
         tape_advance(tape, &entry);
     } else if (count > 0) {
-        tape_add(tape, KIND_KEYS, keys, count);
+        tape_add(tape, kind, bytes, count);
     }
     return count;
+}
+
+int32_t play_tape_keys(PlayTape *tape, char *keys, int32_t count, int32_t capacity)
+{
+    return take_some(tape, KIND_KEYS, keys, count, capacity);
+}
+
+int32_t play_tape_page(PlayTape *tape, char *words, int32_t count, int32_t capacity)
+{
+    return take_some(tape, KIND_PAGE, words, count, capacity);
+}
+
+bool play_tape_news(PlayTape *tape, uint8_t which, bool came, void *news, int32_t bytes)
+{
+    uint8_t noted[TAPE_ENTRY_BYTES];
+    TapeEntry entry;
+    FL_ASSERT(bytes < TAPE_ENTRY_BYTES);
+    if (play_tape_replays(tape)) {
+        if (!tape_offered(tape, KIND_NEWS, &entry) || entry.bytes[0] != which ||
+            entry.count != bytes + 1) {
+            return false;
+        }
+        memcpy(news, entry.bytes + 1, (size_t)bytes);
+        tape_advance(tape, &entry);
+        return true;
+    }
+    if (came && tape_records(tape)) {
+        noted[0] = which;
+        memcpy(noted + 1, news, (size_t)bytes);
+        tape_add(tape, KIND_NEWS, noted, bytes + 1);
+    }
+    return came;
 }
 
 bool play_tape_stopped(PlayTape *tape, bool stopped)

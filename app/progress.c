@@ -8,6 +8,7 @@
 
 #define PATIENCE_MS 1000
 #define REFRESH_MS 100
+#define BAR_MARKS 20
 
 static int64_t now_ms(void)
 {
@@ -19,7 +20,17 @@ static int64_t now_ms(void)
 void progress_begin(Progress *progress, const char *what)
 {
     *progress = (Progress){.what = what, .terminal = isatty(STDERR_FILENO) == 1};
-    progress->begun_ms = progress->terminal ? now_ms() : 0;
+    progress->begun_ms = now_ms();
+}
+
+void progress_rename(Progress *progress, const char *what)
+{
+    progress->what = what;
+}
+
+double progress_seconds(const Progress *progress)
+{
+    return (double)(now_ms() - progress->begun_ms) / 1000.0;
 }
 
 void progress_step(Progress *progress, int64_t done, int64_t of)
@@ -32,7 +43,12 @@ void progress_step(Progress *progress, int64_t done, int64_t of)
         return;
     }
     progress->shown_ms = now;
-    fprintf(stderr, "\r%s %3.0f %%", progress->what, 100.0 * (double)done / (double)of);
+    static const char full[] = "####################";
+    static const char empty[] = "--------------------";
+    double share = (double)done / (double)of;
+    int marks = share < 0.0 ? 0 : share > 1.0 ? BAR_MARKS : (int)(BAR_MARKS * share);
+    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %%", progress->what, marks, full,
+            BAR_MARKS - marks, empty, 100.0 * share);
     fflush(stderr);
 }
 

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// One task's line. Shown only if standard error is a terminal and the task has taken a second.
+/// One task's line, with a bar. Shown only if standard error is a terminal and the task has taken a
+/// second.
 typedef struct Progress {
     const char *what; ///< "reckoning"
     int64_t begun_ms;
@@ -14,6 +15,12 @@ typedef struct Progress {
 } Progress;
 
 void progress_begin(Progress *progress, const char *what);
+
+/// The task goes on with something else; `what` stays the caller's.
+void progress_rename(Progress *progress, const char *what);
+
+/// How long it has taken, in seconds.
+double progress_seconds(const Progress *progress);
 
 /// Cheap enough for every step of a loop that does some work in each.
 void progress_step(Progress *progress, int64_t done, int64_t of);

@@ -7,15 +7,25 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "app/web_files.h"
 
 #define TICK_US (LWS_US_PER_SEC / 60)
 #define IDLE_US (LWS_US_PER_SEC / 10)
 
-enum { CHUNK_BYTES = 16384, COMMAND_BYTES = 2048, HEADER_BYTES = 2048, HOST_BYTES = 128 };
+enum { CHUNK_BYTES = 16384, HEADER_BYTES = 2048, HOST_BYTES = 128 };
+enum {
+    STEP_ROUNDS = 4,
+    MISTAKES_MAX = 16,
+    HEADERS_S = 5,
+    CHUNK_S = 10,
+    PING_S = 30,
+    SILENT_S = 45
+};
+
+/// Who answers no ping is gone, or reads nothing: its place is for others.
+static const lws_retry_bo_t patience = {.secs_since_valid_ping = PING_S,
+                                        .secs_since_valid_hangup = SILENT_S};
 
 /// Nothing but our own files: no other host, no script or style in the page itself.
 static const char security[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -33,8 +43,12 @@ struct WebServer {
     struct lws_context *context;
     lws_sorted_usec_list_t timer;
     uint16_t port;
-    int32_t client_count;
+    char address[INET_ADDRSTRLEN];
+    WebNames names;
+    bool closed; ///< Looking on needs the token, too.
+    int32_t client_count, connection_count;
     bool over;
+    uint64_t counts[WEB_COUNTS];
     Topic topics[WEB_TOPIC_COUNT];
 };
 
@@ -43,58 +57,58 @@ typedef struct Client {
     const WebFile *file; ///< Being sent.
     size_t sent;
     uint64_t seen[WEB_TOPIC_COUNT];
+    bool live; ///< A WebSocket.
     bool control;
     bool answer_due; ///< It is to be told whether it may control.
+    int32_t mistakes;
     size_t command_bytes;
-    char command[COMMAND_BYTES];
+    char command[WEB_COMMAND_MAX];
 } Client;
 
 // ---------------------------------------------------------------- who may
 
-/// "127.0.0.1:8080", "localhost", "[::1]:8080": this machine as it calls itself.
-static bool is_local_name(const char *host)
+static WebServer *server_of(struct lws *wsi)
 {
-    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t length = strlen(names[i]);
-        if (strncasecmp(host, names[i], length) == 0 &&
-            (host[length] == '\0' || host[length] == ':')) {
-            return true;
-        }
-    }
-    return false;
+    return lws_context_user(lws_get_context(wsi));
 }
 
 static bool host_is_ours(struct lws *wsi)
 {
     char host[HOST_BYTES];
-    return lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && is_local_name(host);
+    return lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
+           web_host_is_ours(&server_of(wsi)->names, host);
 }
 
-/// A browser says which page asks. Programs do not; they could say anything.
 static bool origin_is_ours(struct lws *wsi)
 {
-    static const char scheme[] = "http://";
     char origin[HOST_BYTES];
     char host[HOST_BYTES];
     int length = lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN);
     if (length == 0) {
-        return true;
+        return true; // no browser
     }
     return length > 0 && lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 &&
-           strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
-           strcmp(origin + sizeof scheme - 1, host) == 0;
+           web_origin_is_ours(origin, host);
 }
 
-/// Takes as long whatever is wrong with it.
-static bool token_matches(const WebServer *server, const char *token)
+/// Before anything is said. Answers what lws wants: 0 take it, -1 close.
+static int admit(WebServer *server)
 {
-    size_t length = strlen(server->def.token);
-    unsigned char differs = strlen(token) != length;
-    for (size_t i = 0; i < length && token[i] != '\0'; i++) {
-        differs |= (unsigned char)(token[i] ^ server->def.token[i]);
+    bool room = server->connection_count < WEB_CLIENTS_MAX;
+    server->counts[WEB_CROWDED] += room ? 0 : 1;
+    return room ? 0 : -1;
+}
+
+/// Counts a mistake of a client. Answers what lws wants: whoever makes many is sent away.
+static int blame(WebServer *server, Client *client, WebCount which)
+{
+    server->counts[which]++;
+    client->mistakes++;
+    if (client->mistakes < MISTAKES_MAX) {
+        return 0;
     }
-    return !differs;
+    server->counts[WEB_SENT_AWAY]++;
+    return -1;
 }
 
 // ---------------------------------------------------------------- files
@@ -142,6 +156,7 @@ static int finish(struct lws *wsi)
 
 static int refuse(struct lws *wsi, unsigned int status)
 {
+    server_of(wsi)->counts[status == HTTP_STATUS_FORBIDDEN ? WEB_FOREIGN : WEB_BAD_REQUEST]++;
     return lws_return_http_status(wsi, status, NULL) < 0 ? -1 : finish(wsi);
 }
 
@@ -184,6 +199,7 @@ static int serve_chunk(struct lws *wsi, Client *client)
     size_t count = left < CHUNK_BYTES ? left : CHUNK_BYTES;
     bool last = count == left;
     memcpy(buffer + LWS_PRE, file->bytes + client->sent, count);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, CHUNK_S);
     if (lws_write(wsi, buffer + LWS_PRE, count, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0) {
         return -1;
     }
@@ -200,9 +216,12 @@ static int serve_chunk(struct lws *wsi, Client *client)
 
 static int send_answer(struct lws *wsi, Client *client)
 {
-    unsigned char buffer[LWS_PRE + 64];
-    int count = lws_snprintf((char *)buffer + LWS_PRE, 64, "{\"type\":\"control\",\"control\":%s}",
-                             client->control ? "true" : "false");
+    enum { ANSWER_BYTES = 80 };
+    unsigned char buffer[LWS_PRE + ANSWER_BYTES];
+    bool looks = client->control || !server_of(wsi)->closed;
+    int count = lws_snprintf((char *)buffer + LWS_PRE, ANSWER_BYTES,
+                             "{\"type\":\"control\",\"control\":%s,\"looks\":%s}",
+                             client->control ? "true" : "false", looks ? "true" : "false");
     client->answer_due = false;
     return lws_write(wsi, buffer + LWS_PRE, (size_t)count, LWS_WRITE_TEXT) < 0 ? -1 : 0;
 }
@@ -214,7 +233,8 @@ static int send_news(struct lws *wsi, const WebServer *server, Client *client)
         lws_callback_on_writable(wsi);
         return send_answer(wsi, client);
     }
-    for (int32_t t = 0; t < WEB_TOPIC_COUNT; t++) {
+    bool sees = client->control || !server->closed;
+    for (int32_t t = 0; sees && t < WEB_TOPIC_COUNT; t++) {
         const Topic *topic = &server->topics[t];
         if (topic->serial > client->seen[t]) {
             client->seen[t] = topic->serial;
@@ -226,36 +246,43 @@ static int send_news(struct lws *wsi, const WebServer *server, Client *client)
     return 0;
 }
 
-static void obey(struct lws *wsi, WebServer *server, Client *client, const json_t *command)
+static int obey(struct lws *wsi, WebServer *server, Client *client, const json_t *command)
 {
     const char *token = json_string_value(json_object_get(command, "token"));
     if (token != NULL) {
-        client->control = token_matches(server, token);
+        client->control = web_token_matches(server->def.token, token);
         client->answer_due = true;
         lws_callback_on_writable(wsi);
-    } else if (client->control) {
-        server->def.command_fn(server->def.ctx, command);
+        // A page that was opened without a token says "": it asks for nothing.
+        return client->control || *token == '\0' ? 0 : blame(server, client, WEB_WRONG_TOKEN);
     }
+    if (!client->control) {
+        return blame(server, client, WEB_NO_TOKEN);
+    }
+    server->def.command_fn(server->def.ctx, command);
+    return 0;
 }
 
 /// Pieces of a message add up; one that is too long ends the connection.
 static int hear(struct lws *wsi, WebServer *server, Client *client, const void *bytes, size_t count)
 {
     if (client->command_bytes + count > sizeof client->command) {
+        server->counts[WEB_TOO_LONG]++;
         return -1;
     }
-    memcpy(client->command + client->command_bytes, bytes, count);
+    if (count > 0) {
+        memcpy(client->command + client->command_bytes, bytes, count);
+    }
     client->command_bytes += count;
     if (!lws_is_final_fragment(wsi) || lws_remaining_packet_payload(wsi) > 0) {
         return 0;
     }
     json_t *command = json_loadb(client->command, client->command_bytes, 0, NULL);
     client->command_bytes = 0;
-    if (json_is_object(command)) {
-        obey(wsi, server, client, command);
-    }
+    int answer = json_is_object(command) ? obey(wsi, server, client, command)
+                                         : blame(server, client, WEB_BAD_MESSAGE);
     json_decref(command);
-    return 0;
+    return answer;
 }
 
 // ---------------------------------------------------------------- libwebsockets' one callback
@@ -263,17 +290,31 @@ static int hear(struct lws *wsi, WebServer *server, Client *client, const void *
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                     size_t count)
 {
-    WebServer *server = lws_context_user(lws_get_context(wsi));
+    WebServer *server = server_of(wsi);
     Client *client = user;
     switch (reason) { // NOLINT(clang-diagnostic-switch-enum): it has a hundred reasons
+    case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
+        return admit(server);
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+        lws_set_opaque_user_data(wsi, server); // counted: so its end is, too
+        server->connection_count++;
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        server->connection_count -= lws_get_opaque_user_data(wsi) == server ? 1 : 0;
+        return 0;
     case LWS_CALLBACK_HTTP:
         return serve_file(wsi, client, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return serve_chunk(wsi, client);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-        return host_is_ours(wsi) && origin_is_ours(wsi) ? 0 : -1;
+        if (host_is_ours(wsi) && origin_is_ours(wsi)) {
+            return 0;
+        }
+        server->counts[WEB_FOREIGN]++;
+        return -1;
     case LWS_CALLBACK_ESTABLISHED:
         memset(client, 0, sizeof *client);
+        client->live = true;
         server->client_count++;
         lws_callback_on_writable(wsi);
         return 0;
@@ -281,8 +322,8 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return send_news(wsi, server, client);
     case LWS_CALLBACK_RECEIVE:
         return hear(wsi, server, client, in, count);
-    case LWS_CALLBACK_CLOSED:
-        server->client_count--;
+    case LWS_CALLBACK_CLOSED: // also of those that were refused
+        server->client_count -= client->live ? 1 : 0;
         return 0;
     default:
         return lws_callback_http_dummy(wsi, reason, user, in, count);
@@ -290,31 +331,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 }
 
 static const struct lws_protocols protocols[] = {
-    {"fairlead", on_event, sizeof(Client), COMMAND_BYTES, 0, NULL, 0},
+    {"fairlead", on_event, sizeof(Client), WEB_COMMAND_MAX, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 
 // ---------------------------------------------------------------- making
-
-/// Is the port to be had? libwebsockets would only say that something did not work.
-static bool port_is_free(uint16_t port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(port),
-                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-    int one = 1;
-    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe < 0) {
-        return false;
-    }
-    setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    bool free = bind(probe, (const struct sockaddr *)&address, sizeof address) == 0 &&
-                listen(probe, 1) == 0;
-    int why = errno;
-    close(probe);
-    errno = why;
-    return free;
-}
 
 static void on_tick(lws_sorted_usec_list_t *timer)
 {
@@ -324,35 +345,62 @@ static void on_tick(lws_sorted_usec_list_t *timer)
                      server->client_count > 0 ? TICK_US : IDLE_US);
 }
 
-WebServer *web_open(const WebDef *def)
+static struct lws_context *make_context(WebServer *server)
 {
-    WebServer *server = calloc(1, sizeof *server);
-    if (server == NULL || !port_is_free(def->port)) {
-        free(server);
-        return NULL;
-    }
-    server->def = *def;
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
-    info.port = def->port;
-    info.iface = "127.0.0.1";
+    bool everywhere = strcmp(server->address, "0.0.0.0") == 0;
+    info.port = server->def.port;
+    info.iface = everywhere ? NULL : server->address;
     info.protocols = protocols;
     info.user = server;
     info.gid = -1;
     info.uid = -1;
+    info.timeout_secs = HEADERS_S;
+    info.timeout_secs_ah_idle = HEADERS_S;
+    info.retry_and_idle_policy = &patience;
     info.options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_DISABLE_IPV6;
     lws_set_log_level(0, NULL);
     errno = 0;
-    server->context = lws_create_context(&info);
-    if (server->context == NULL) {
+    struct lws_context *context = lws_create_context(&info);
+    if (context == NULL) {
         errno = errno != 0 ? errno : EADDRINUSE;
+    }
+    return context;
+}
+
+static void name_server(WebServer *server)
+{
+    const char *address = server->def.address != NULL ? server->def.address : "127.0.0.1";
+    size_t length = strlen(address);
+    if (length < sizeof server->address) {
+        memcpy(server->address, address, length + 1);
+    }
+    server->names = (WebNames){.address = server->address, .name = server->def.name};
+    server->closed = strncmp(server->address, "127.", 4) != 0;
+}
+
+WebServer *web_open(const WebDef *def)
+{
+    WebServer *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        return NULL;
+    }
+    server->def = *def;
+    name_server(server);
+    server->context = web_port_is_free(server->address, def->port) ? make_context(server) : NULL;
+    if (server->context == NULL) {
+        int why = errno;
         free(server);
+        errno = why;
         return NULL;
     }
     struct lws_vhost *vhost = lws_get_vhost_by_name(server->context, "default");
     server->port =
         def->port != 0 || vhost == NULL ? def->port : (uint16_t)lws_get_vhost_listen_port(vhost);
-    lws_sul_schedule(server->context, 0, &server->timer, on_tick, 1);
+    if (def->tick_fn != NULL) {
+        lws_sul_schedule(server->context, 0, &server->timer, on_tick, 1);
+    }
     return server;
 }
 
@@ -400,4 +448,31 @@ void web_serve(WebServer *server)
 {
     while (!server->over && lws_service(server->context, 0) >= 0) {
     }
+}
+
+void web_step(WebServer *server)
+{
+    for (int32_t i = 0; i < STEP_ROUNDS; i++) { // each accepts one connection at most
+        (void)lws_service(server->context, -1); // less than 0: without waiting
+    }
+}
+
+int32_t web_clients(const WebServer *server)
+{
+    return server->client_count;
+}
+
+uint64_t web_count(const WebServer *server, WebCount which)
+{
+    return server->counts[which];
+}
+
+json_t *web_counts_json(const WebServer *server)
+{
+    json_t *object = json_object();
+    for (int32_t i = 0; i < WEB_COUNTS; i++) {
+        json_object_set_new(object, web_count_name((WebCount)i),
+                            json_integer((json_int_t)server->counts[i]));
+    }
+    return object;
 }

@@ -1,7 +1,6 @@
 // The world of an arena game: sessions that meet, and nodes that play.
 #include "lab/arena_mesh.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "lab/play.h"
@@ -10,56 +9,28 @@
 #define SERVES 5 // a tick
 #define JOIN_LIMIT FL_SEC(60)
 
-/// What our datagrams take on the wire on average in such a game, so that published ones take more.
-#define OUR_PLAIN_BYTES 58
-#define OUR_SEALED_BYTES 70
-#define HEADER_BYTES 28
-
-const char *arena_mode_name(ArenaMode mode)
-{
-#define ARENA_MODE_ROW(name, word) word,
-    static const char *const words[ARENA_MODES] = {ARENA_MODE_TABLE(ARENA_MODE_ROW)};
-#undef ARENA_MODE_ROW
-    FL_ASSERT(mode >= 0 && mode < ARENA_MODES);
-    return words[mode];
-}
-
 // ---------------------------------------------------------------- sessions
 
-static int32_t overhead_of(const ArenaMeshDef *def)
+static ArenaModeDef mode_def(const ArenaMeshDef *def)
 {
-    int32_t ours = def->sealed ? OUR_SEALED_BYTES : OUR_PLAIN_BYTES;
-    bool published = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_LOBW;
-    return HEADER_BYTES + (published ? ARENA_PUBLISHED_BYTES - ours : 0);
-}
-
-static FlSessionDef session_def(const ArenaMesh *mesh)
-{
-    const ArenaMeshDef *def = &mesh->def;
-    FlSessionDef session = arena_node_session(mesh->game, def->players);
-    session.join_timeout_ns = JOIN_LIMIT;
-    session.link.overhead_bytes = mesh->overhead_bytes;
-    session.focus.share = def->focus_share;
-    session.upload_bytes_s = def->mode == ARENA_MODE_HIBW ? 0.0 : def->kbps * 125.0;
-    session.guide_from_ns = def->mode == ARENA_MODE_DONNY ? 0 : session.guide_from_ns;
-    if (def->mode == ARENA_MODE_OURS) { // corrections glide, no faster than players move
-        session.show.convergence = FL_CONVERGENCE_SMOOTH;
-        session.show.smooth_ns = FL_MS(100);
-        session.show.speed_limit = def->top_speed;
-        session.show.catch_up = ARENA_RUN_SPEED;
-        session.show.snap_distance = (double)INFINITY;
-    }
-    return session;
+    ArenaModeDef mode = {.mode = def->mode,
+                         .players = def->players,
+                         .kbps = def->kbps,
+                         .focus_share = def->focus_share,
+                         .top_speed = def->top_speed};
+    return mode;
 }
 
 static FlResult nodes_add(ArenaMesh *mesh)
 {
     const ArenaMeshDef *def = &mesh->def;
     FlImpairSettings way = play_way((FlTime)(def->rtt_ms * 5e5), 0, 0.0);
+    ArenaModeDef mode = mode_def(def);
     FlResult result = FL_OK;
     for (int32_t i = 0; i < def->players && result == FL_OK; i++) {
         WorldNodeDef node = world_node_def_default();
-        node.session = session_def(mesh);
+        node.session = arena_mode_session(mesh->game, &mode);
+        node.session.join_timeout_ns = JOIN_LIMIT;
         node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
         int32_t index;
         result = world_node_add(mesh->world, &node, &index);
@@ -95,22 +66,12 @@ static bool all_met(const ArenaMesh *mesh)
 static ArenaNodeDef node_def(const ArenaMesh *mesh, int32_t player)
 {
     const ArenaMeshDef *def = &mesh->def;
-    bool guided = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_OURS;
-    ArenaNodeDef node = {
-        .game = mesh->game,
-        .send = def->mode == ARENA_MODE_OURS ? fl_send_focus_equal() : fl_send_focus(),
-        .trigger = {.distance = 0.125, .angle = 0.01, .silence_ns = TICK_NS}, // every frame
-        .guided = guided,
-        .attentive = guided,
-        .recorded = def->row_fn != NULL,
-        .run_speed = def->row_fn != NULL ? def->top_speed : ARENA_RUN_SPEED,
-        .seed = def->seed,
-        .character = player % ARENA_CHARACTER_COUNT,
-        .skill = ARENA_SKILL_MIN + player % (ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1),
-    };
-    if (def->mode == ARENA_MODE_OURS) { // what is said is said because it matters
-        node.trigger = (FlTriggerDef){.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)};
-    }
+    ArenaNodeDef node = arena_mode_node(mesh->game, def->mode);
+    node.recorded = def->row_fn != NULL;
+    node.run_speed = def->row_fn != NULL ? def->top_speed : ARENA_RUN_SPEED;
+    node.seed = def->seed;
+    node.character = player % ARENA_CHARACTER_COUNT;
+    node.skill = ARENA_SKILL_MIN + player % (ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1);
     if (def->cast_fn != NULL) {
         def->cast_fn(def->ctx, player, &node.character, &node.skill);
     }
@@ -220,7 +181,7 @@ static FlResult make(ArenaMesh *mesh, int32_t lookers)
 LabStatus arena_mesh_create(ArenaMesh *mesh, const ArenaMeshDef *def, int32_t lookers,
                             LabError *error)
 {
-    *mesh = (ArenaMesh){.def = *def, .overhead_bytes = overhead_of(def)};
+    *mesh = (ArenaMesh){.def = *def};
     FlResult result = make(mesh, lookers);
     if (result != FL_OK) {
         return lab_fail_result(error, result, "setting up the world");
@@ -260,6 +221,5 @@ void arena_mesh_destroy(ArenaMesh *mesh)
 
 uint64_t arena_mesh_sent_bytes(const ArenaMesh *mesh, int32_t node)
 {
-    WorldSent sent = world_node_sent(mesh->world, node);
-    return sent.bytes + sent.datagrams * (uint64_t)mesh->overhead_bytes;
+    return fl_session_count(world_session(mesh->world, node), FL_SESSION_BYTES_COUNTED);
 }

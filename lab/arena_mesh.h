@@ -7,28 +7,9 @@
 #ifndef LAB_ARENA_MESH_H
 #define LAB_ARENA_MESH_H
 
-#include "lab/arena_node.h"
+#include "arena/mode.h"
 #include "lab/experiment.h"
 #include "lab/world.h"
-
-/// X(name, word)
-#define ARENA_MODE_TABLE(X)                                                                        \
-    X(HIBW, "hibw")   /* every frame's update to everybody, without a limit */                     \
-    X(LOBW, "lobw")   /* in turn, least recently updated; as long on the wire as published */      \
-    X(DONNY, "donny") /* focus and guidance, as long as published */                               \
-    X(OURS, "ours")   /* focus+equal and guidance, as long as ours are */
-
-typedef enum ArenaMode {
-#define ARENA_MODE_ROW(name, word) ARENA_MODE_##name,
-    ARENA_MODE_TABLE(ARENA_MODE_ROW)
-#undef ARENA_MODE_ROW
-        ARENA_MODES
-} ArenaMode;
-
-const char *arena_mode_name(ArenaMode mode);
-
-/// Bytes of an update on the wire, as published.
-#define ARENA_PUBLISHED_BYTES 126
 
 typedef struct ArenaMeshDef {
     ArenaMode mode;
@@ -62,9 +43,8 @@ struct ArenaMesh {
     ArenaMeshDef def;
     ArenaGame *game;
     World *world;
-    FlTime begin;           ///< World time of the first tick.
-    int32_t overhead_bytes; ///< Counted for a datagram, beside its own bytes.
-    ArenaNode *nodes;       ///< Player i is not always node i's: nodes[i].player says whose.
+    FlTime begin;     ///< World time of the first tick.
+    ArenaNode *nodes; ///< Player i is not always node i's: nodes[i].player says whose.
     ArenaDriver *drivers;
 };
 

@@ -68,6 +68,9 @@ static LabStatus modes_parse(const char *text, bool wanted[ARENA_MODES], LabErro
     X(error_focus)                                                                                 \
     X(error_rest)                                                                                  \
     X(weighted_error)                                                                              \
+    X(attention_focus)                                                                             \
+    X(error_guided)                                                                                \
+    X(error_reckoned)                                                                              \
     X(warps_per_minute)                                                                            \
     X(stalls_per_minute)                                                                           \
     X(facing_error)                                                                                \

@@ -45,6 +45,9 @@ typedef struct AttentionPlay {
 typedef struct AttentionFigures {
     double focus_size, best_effort_hz;
     double error_focus, error_rest, weighted_error; ///< Units.
+    double attention_focus; ///< Share of all attention that goes to those in focus.
+    double error_guided;    ///< Units; of replicas that walk by guidance,
+    double error_reckoned;  ///< and had each guidance been the truth and dead reckoned from there.
     double warps_per_minute, stalls_per_minute;
     double facing_error; ///< rad
     double unseen;       ///< Share of the time in which one who lives is not shown, or as dead.

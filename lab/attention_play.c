@@ -19,14 +19,17 @@
 typedef struct Look {
     FlJumps jumps;
     FlVec3 shown, real;
-    int32_t standing; ///< Ticks.
-    bool known;
+    FlVec3 goal, from, pace; ///< When it was last guided: where to; where it was, how fast it went.
+    int32_t since;           ///< Ticks since then.
+    int32_t standing;        ///< Ticks.
+    bool known, guided;
 } Look;
 
 typedef struct Sums {
-    double weighted, attention;
+    double weighted, attention, attention_focus;
     double focus, rest, facing;
-    uint64_t focus_count, rest_count, facing_count;
+    double guided, reckoned;
+    uint64_t focus_count, rest_count, facing_count, guided_count;
     uint64_t stalls, unseen;
     double replica_seconds;
     uint64_t frames, focus_set, effort, pairs;
@@ -76,6 +79,7 @@ static void compare_error(Sums *sums, double error, double attention, bool focus
     sums->weighted += attention * error;
     sums->attention += attention;
     if (focus) {
+        sums->attention_focus += attention;
         sums->focus += error;
         sums->focus_count++;
     } else {
@@ -92,6 +96,30 @@ static void compare_stall(Sums *sums, Look *look, FlVec3 shown, FlVec3 real)
     sums->stalls += look->standing == STALL_TICKS ? 1 : 0;
 }
 
+// What would dead reckoning have been off, had the same moments told it the truth? That is about
+// what can be had of so few updates.
+static void compare_guided(Sums *sums, Look *look, const ArenaSeen *seen, const ArenaPlayer *real,
+                           double error)
+{
+    bool guided = seen->mode == FL_GUIDE_FAR;
+    if (guided && (!look->guided || fl_vec3_distance(seen->goal, look->goal) > 0.0)) {
+        look->goal = seen->goal;
+        look->from = real_position(real);
+        look->pace = fl_vec3(real->vx, real->vy, 0.0);
+        look->since = 0;
+    }
+    look->guided = guided;
+    if (!guided) {
+        return;
+    }
+    double seconds = look->since * fl_span_seconds(TICK_NS);
+    FlVec3 reckoned = fl_vec3_add(look->from, fl_vec3_scale(look->pace, seconds));
+    sums->guided += error;
+    sums->reckoned += fl_vec3_distance(reckoned, real_position(real));
+    sums->guided_count++;
+    look->since++;
+}
+
 static void compare(Match *match, const ArenaNode *node, const ArenaNode *other, double focus,
                     FlTime now)
 {
@@ -104,13 +132,15 @@ static void compare(Match *match, const ArenaNode *node, const ArenaNode *other,
     if (!both) {
         match->sums.unseen += real->alive != 0 ? 1 : 0;
         look->known = false;
+        look->guided = false;
         look->standing = 0;
         look->jumps.started = false;
         return;
     }
     Sums *sums = &match->sums;
-    compare_error(sums, fl_vec3_distance(shown, real_position(real)), seen->attention,
-                  seen->attention >= focus && seen->attention > 0.0);
+    double error = fl_vec3_distance(shown, real_position(real));
+    compare_error(sums, error, seen->attention, seen->attention >= focus && seen->attention > 0.0);
+    compare_guided(sums, look, seen, real, error);
     sums->facing += fabs(fl_angle_wrap(p->yaw - real->yaw));
     sums->facing_count++;
     sums->replica_seconds += fl_span_seconds(TICK_NS);
@@ -237,7 +267,11 @@ static void figures_of(const Match *match, AttentionFigures *figures)
     figures->error_focus = sums->focus / (double)sums->focus_count;
     figures->error_rest = sums->rest / (double)sums->rest_count;
     figures->weighted_error = sums->weighted / sums->attention;
+    figures->attention_focus = sums->attention_focus / sums->attention;
     figures->facing_error = sums->facing / (double)sums->facing_count;
+    double guided = (double)sums->guided_count;
+    figures->error_guided = guided > 0.0 ? sums->guided / guided : (double)NAN;
+    figures->error_reckoned = guided > 0.0 ? sums->reckoned / guided : (double)NAN;
     figures->unseen = (double)sums->unseen / (double)(sums->unseen + sums->facing_count);
     figures->warps_per_minute = (double)jumps / minutes;
     figures->stalls_per_minute = (double)sums->stalls / minutes;

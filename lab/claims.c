@@ -83,6 +83,36 @@ Finding *claims_finding(ClaimSet *set, const char *id)
     return &set->findings[claim];
 }
 
+/// Those that are measured with `claim`: what it begins and ends with.
+static ClaimGroup group_of(const ClaimSet *set, int32_t claim)
+{
+    ClaimGroup group = {0};
+    for (int32_t i = 0; i < claim_count; i++) {
+        if (!set->wanted[i] || claims[i].measure_fn == NULL) {
+            continue;
+        }
+        bool seen = false;
+        for (int32_t k = 0; k < i && !seen; k++) {
+            seen = set->wanted[k] && claims[k].measure_fn == claims[i].measure_fn;
+        }
+        group.of += seen ? 0 : 1;
+        group.number += !seen && i <= claim ? 1 : 0;
+        if (claims[i].measure_fn == claims[claim].measure_fn) {
+            group.first = group.first != NULL ? group.first : claims[i].id;
+            group.last = claims[i].id;
+        }
+    }
+    return group;
+}
+
+static void tell_group(const VerifyDef *def, const ClaimSet *set, int32_t claim, bool begins)
+{
+    if (def->group_fn != NULL) {
+        ClaimGroup group = group_of(set, claim);
+        def->group_fn(def->progress_ctx, &group, begins);
+    }
+}
+
 LabStatus claims_measure(const VerifyDef *def, ClaimSet *set, LabError *error)
 {
     LabStatus status = LAB_OK;
@@ -95,8 +125,10 @@ LabStatus claims_measure(const VerifyDef *def, ClaimSet *set, LabError *error)
         if (claims[i].never != NULL) {
             finding_add(finding, VERDICT_CANNOT, "%s", claims[i].never);
         } else if (measure != NULL) {
+            tell_group(def, set, i, true);
             status = measure(def, set, error);
             FL_ASSERT(status != LAB_OK || finding->verdict != VERDICT_NOT_YET);
+            tell_group(def, set, i, false);
         }
     }
     return status;

@@ -39,12 +39,21 @@ typedef struct Finding {
 __attribute__((format(printf, 3, 4))) void finding_add(Finding *finding, Verdict verdict,
                                                        const char *format, ...);
 
+/// Claims that one function measures.
+typedef struct ClaimGroup {
+    int32_t number, of; ///< From 1.
+    const char *first;  ///< Ids, of those that are wanted.
+    const char *last;
+} ClaimGroup;
+
 typedef struct VerifyDef {
     bool full;         ///< More and longer runs.
     const char *trace; ///< The recorded match.
     uint64_t seed;
     void (*progress_fn)(void *ctx, int64_t done, int64_t of); ///< Or NULL.
     void *progress_ctx;
+    /// Or NULL: called before and after each group is measured.
+    void (*group_fn)(void *ctx, const ClaimGroup *group, bool begins);
 } VerifyDef;
 
 /// Measures some claims: fills in claims_finding(set, id) for each of its own that is wanted.
@@ -122,5 +131,6 @@ LabStatus claims_theorem(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_racing(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_attention(const VerifyDef *def, ClaimSet *set, LabError *error);
 LabStatus claims_duels(const VerifyDef *def, ClaimSet *set, LabError *error);
+LabStatus claims_scale(const VerifyDef *def, ClaimSet *set, LabError *error);
 
 #endif

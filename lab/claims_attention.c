@@ -98,6 +98,12 @@ static void find_looks(ClaimSet *set, const Runs *runs)
                 OVER(runs, DONNY, warps_per_minute).mean, OVER(runs, OURS, warps_per_minute).mean,
                 OVER(runs, HIBW, weighted_error).mean, OVER(runs, LOBW, weighted_error).mean,
                 OVER(runs, DONNY, weighted_error).mean, OVER(runs, OURS, weighted_error).mean);
+    finding_add(
+        claims_finding(set, "D2"), verdict,
+        "why, we think: guided replicas are off by %.0f units; dead reckoning from the same "
+        "moments would be by %.0f, and %.0f %% of attention is outside the four",
+        OVER(runs, DONNY, error_guided).mean, OVER(runs, DONNY, error_reckoned).mean,
+        100.0 * (1.0 - OVER(runs, DONNY, attention_focus).mean));
 }
 
 static void find_calls(ClaimSet *set, const Runs *runs)

@@ -42,9 +42,9 @@ static FlResult open_ways(const DistantDef *def, Distant *node)
 FlResult distant_open(const DistantDef *def, FlTime now, Distant *node)
 {
     Distant fresh = {.net = def->net,
-                     .host = def->session.host,
                      .clock_shift = def->clock_shift,
-                     .owns_net = def->net == NULL};
+                     .wire = def->wire,
+                     .owns_net = def->net == NULL && !def->wire.no_net};
     *node = fresh;
     FlResult result = node->owns_net ? distant_net_open(&node->net) : FL_OK;
     result = result == FL_OK ? open_ways(def, node) : result;
@@ -83,12 +83,32 @@ FlResult distant_set(Distant *node, FlTime now, const FlImpairSettings *way)
 
 // ---------------------------------------------------------------- datagrams
 
+/// Whom a packet under way is from, or for: our sockets are of IPv4.
+static uint64_t tag_of(FlAddress address)
+{
+    uint64_t tag = address.port;
+    for (int32_t i = 0; i < 4; i++) {
+        tag = tag << 8 | address.ip[i];
+    }
+    return tag;
+}
+
+static FlAddress address_of(uint64_t tag)
+{
+    FlAddress address = {.port = (uint16_t)(tag >> 32), .family = FL_FAMILY_IPV4};
+    for (int32_t i = 0; i < 4; i++) {
+        address.ip[i] = (uint8_t)(tag >> (24 - 8 * i));
+    }
+    return address;
+}
+
 /// Under way, until the network is done with it. A full queue loses it, as networks do.
-static void forward(FlImpair *way, FlFlight *flight, FlTime now, const void *bytes, int32_t count)
+static void forward(FlImpair *way, FlFlight *flight, FlTime now, FlAddress peer, const void *bytes,
+                    int32_t count)
 {
     FlFate fate = fl_impair_send(way, now, count);
     for (int32_t i = 0; i < fate.copy_count; i++) {
-        FlResult pushed = fl_flight_push(flight, fate.deliver_at[i], 0, bytes, count);
+        FlResult pushed = fl_flight_push(flight, fate.deliver_at[i], tag_of(peer), bytes, count);
         (void)pushed;
     }
 }
@@ -102,23 +122,32 @@ static void take_in(Distant *node, FlAddress from, const void *bytes, int32_t co
     }
 }
 
+static int32_t receive_batch(const Distant *node, FlDatagram datagrams[BATCH])
+{
+    const DistantWire *wire = &node->wire;
+    if (wire->receive_fn != NULL) {
+        return wire->receive_fn(wire->ctx, node->net, datagrams) ? 1 : 0;
+    }
+    return fl_net_receive_batch(node->net, datagrams, BATCH);
+}
+
 void distant_receive(Distant *node, FlTime now)
 {
     FlDatagram datagrams[BATCH];
     FlFlightPacket packet;
     int32_t count;
-    while ((count = fl_net_receive_batch(node->net, datagrams, BATCH)) > 0) {
+    while ((count = receive_batch(node, datagrams)) > 0) {
         for (int32_t i = 0; i < count; i++) {
             const FlDatagram *d = &datagrams[i];
             if (node->in == NULL) {
                 take_in(node, d->address, d->data, d->bytes, now);
             } else if (d->bytes <= FL_SESSION_DATAGRAM_BYTES) {
-                forward(node->in, node->arriving, now, d->data, d->bytes);
+                forward(node->in, node->arriving, now, d->address, d->data, d->bytes);
             }
         }
     }
     while (node->arriving != NULL && fl_flight_take(node->arriving, now, &packet, 1) == 1) {
-        take_in(node, node->host, packet.data, packet.bytes, now);
+        take_in(node, address_of(packet.tag), packet.data, packet.bytes, now);
     }
 }
 
@@ -126,6 +155,10 @@ static void put_out(Distant *node, FlAddress to, const void *bytes, int32_t coun
 {
     FlDatagram datagram = {.address = to, .data = bytes, .bytes = count};
     int32_t done;
+    if (node->wire.send_fn != NULL) {
+        node->wire.send_fn(node->wire.ctx, node->net, &datagram);
+        return;
+    }
     FlResult sent = fl_net_send_batch(node->net, &datagram, 1, &done);
     (void)sent; // a full buffer loses it, as networks do
 }
@@ -138,11 +171,11 @@ void distant_send(Distant *node, FlTime now)
         if (node->out == NULL) {
             put_out(node, out.to, out.bytes, out.count);
         } else {
-            forward(node->out, node->leaving, now, out.bytes, out.count);
+            forward(node->out, node->leaving, now, out.to, out.bytes, out.count);
         }
     }
     while (node->leaving != NULL && fl_flight_take(node->leaving, now, &packet, 1) == 1) {
-        put_out(node, node->host, packet.data, packet.bytes);
+        put_out(node, address_of(packet.tag), packet.data, packet.bytes);
     }
 }
 

@@ -1,8 +1,8 @@
 // A session on a socket of its own, as far away as one likes: for runs outside virtual time.
 //
-// What comes and goes passes room `impair`, as in `fairlead wan`, so that a process on the same
-// machine is as far away as in the virtual world; and it has a clock of its own (the machine's,
-// shifted), so that nobody gains by sharing one.
+// What comes and goes, whoever it is from or for, passes room `impair`, as in `fairlead wan`, so
+// that a process on the same machine is as far away as in the virtual world; and it has a clock of
+// its own (the machine's, shifted), so that nobody gains by sharing one.
 //
 // Threads: no shared state.
 #ifndef LAB_DISTANT_H
@@ -12,8 +12,18 @@
 #include "fairlead/net.h"
 #include "fairlead/session.h"
 
+/// Somebody between a node and its socket, who may note what passes, or be all the network there
+/// is. One datagram at a time.
+typedef struct DistantWire {
+    void *ctx;
+    bool no_net; ///< There is no socket: `net` is NULL below.
+    /// False: nothing has come. What `in` points to stays until the next call.
+    bool (*receive_fn)(void *ctx, FlNet *net, FlDatagram *in);
+    void (*send_fn)(void *ctx, FlNet *net, const FlDatagram *out);
+} DistantWire;
+
 typedef struct DistantDef {
-    FlSessionDef session;    ///< A client's `host` is where everything is sent.
+    FlSessionDef session;
     FlNet *net;              ///< A host's socket, which stays the caller's; NULL: one of its own.
     FlTime clock_shift;      ///< Of its clock from the machine's.
     bool near;               ///< Nothing is impaired: the host.
@@ -21,15 +31,16 @@ typedef struct DistantDef {
     uint64_t seed;           ///< Of the network.
     uint16_t number;         ///< Which node it is; the host is 0.
     int32_t flight_capacity; ///< Packets under way at once; more are lost.
+    DistantWire wire;        ///< Zeroed: nobody.
 } DistantDef;
 
 typedef struct Distant {
     FlNet *net;
     FlSession *session;
-    FlAddress host;
     FlTime clock_shift;
     FlImpair *in, *out; ///< NULL if near.
     FlFlight *arriving, *leaving;
+    DistantWire wire;
     bool owns_net;
 } Distant;
 

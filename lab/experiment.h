@@ -95,7 +95,8 @@ typedef struct Experiment {
 /// X(name): each is `experiment_<name>` in lab/<name>.c.
 #define EXPERIMENT_TABLE(X)                                                                        \
     X(accuracy)                                                                                    \
-    X(fairness) X(tradeoff) X(liar) X(racing) X(finish) X(simultaneity) X(attention) X(duels)
+    X(fairness)                                                                                    \
+    X(tradeoff) X(liar) X(racing) X(finish) X(simultaneity) X(attention) X(duels) X(scale) X(crowd)
 
 #define EXPERIMENT_DECLARE(name) extern const Experiment experiment_##name;
 EXPERIMENT_TABLE(EXPERIMENT_DECLARE)

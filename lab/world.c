@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lab/heap.h"
+#include "lab/ways.h"
 
 /// An arbitrary moment at which all worlds begin; only tokens look at it.
 #define WORLD_UNIX_S UINT64_C(1700000000)
@@ -31,11 +32,6 @@ typedef struct Node {
     WorldSent sent;
 } Node;
 
-/// One direction between two nodes.
-typedef struct Way {
-    FlImpair *impair; // NULL: none
-} Way;
-
 typedef struct Actor {
     WorldActFn act_fn;
     void *ctx;
@@ -50,7 +46,7 @@ struct World {
     int32_t node_count;
     Actor *actors;
     int32_t actor_count;
-    Way *ways; // [from * node_capacity + to]
+    Ways ways;
     uint8_t key[FL_SEAL_KEY_BYTES];
     FlRandom key_random;
     WorldStats stats;
@@ -60,7 +56,7 @@ struct World {
 
 WorldDef world_def_default(void)
 {
-    WorldDef def = {1, 16, 16, 4096, true};
+    WorldDef def = {1, 16, 16, 4096, true, 0};
     return def;
 }
 
@@ -79,11 +75,11 @@ static FlResult reserve(World *world)
     flight.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
     world->nodes = (Node *)calloc(nodes, sizeof *world->nodes);
     world->actors = (Actor *)calloc((size_t)world->def.actor_capacity, sizeof *world->actors);
-    world->ways = (Way *)calloc(nodes * nodes, sizeof *world->ways);
-    if (world->nodes == NULL || world->actors == NULL || world->ways == NULL) {
+    if (world->nodes == NULL || world->actors == NULL) {
         return FL_NO_MEMORY;
     }
-    FlResult result = fl_flight_create(&flight, &world->flight);
+    FlResult result = ways_init(&world->ways, world->def.node_capacity, world->def.seed);
+    result = result == FL_OK ? fl_flight_create(&flight, &world->flight) : result;
     return result != FL_OK
                ? result
                : heap_init(&world->heap, 1 + world->def.node_capacity + world->def.actor_capacity);
@@ -92,6 +88,7 @@ static FlResult reserve(World *world)
 FlResult world_create(const WorldDef *def, World **out)
 {
     FL_ASSERT(def->node_capacity >= 1 && def->node_capacity <= 4096 && def->actor_capacity >= 1);
+    FL_ASSERT(def->tick_ns >= 0 && def->tick_ns <= FL_SEC(1));
     *out = NULL;
     World *world = (World *)calloc(1, sizeof *world);
     if (world == NULL) {
@@ -120,17 +117,11 @@ void world_destroy(World *world)
     for (int32_t i = 0; i < world->node_count; i++) {
         fl_session_destroy(world->nodes[i].session);
     }
-    if (world->ways != NULL) {
-        size_t count = (size_t)world->def.node_capacity * (size_t)world->def.node_capacity;
-        for (size_t i = 0; i < count; i++) {
-            fl_impair_destroy(world->ways[i].impair);
-        }
-    }
+    ways_free(&world->ways);
     fl_flight_destroy(world->flight);
     heap_free(&world->heap);
     free(world->nodes);
     free(world->actors);
-    free(world->ways);
     free(world);
 }
 
@@ -295,17 +286,17 @@ FlResult world_node_add(World *world, const WorldNodeDef *given, int32_t *index)
 FlResult world_way_set(World *world, int32_t from, int32_t to, const FlImpairSettings *settings,
                        uint32_t link)
 {
-    FL_ASSERT(from >= 0 && from < world->def.node_capacity);
-    FL_ASSERT(to >= 0 && to < world->def.node_capacity);
-    Way *way = &world->ways[(size_t)from * (size_t)world->def.node_capacity + (size_t)to];
-    if (way->impair != NULL) {
-        return fl_impair_set(way->impair, world->now, settings);
-    }
-    FlImpairDef def = fl_impair_def_default();
-    def.settings = *settings;
-    def.seed = world->def.seed;
-    def.link = link;
-    return fl_impair_create(&def, &way->impair);
+    return ways_set(&world->ways, from, to, world->now, settings, link);
+}
+
+FlResult world_way_default(World *world, const FlImpairSettings *settings, FlTime side_ns)
+{
+    return ways_default(&world->ways, world->now, settings, side_ns);
+}
+
+FlTime world_way_length(const World *world, int32_t from, int32_t to)
+{
+    return ways_length(&world->ways, from, to);
 }
 
 FlResult world_ways_set(World *world, int32_t a, int32_t b, const FlImpairSettings *settings)
@@ -317,23 +308,52 @@ FlResult world_ways_set(World *world, int32_t a, int32_t b, const FlImpairSettin
                : world_way_set(world, b, a, settings, fl_impair_link((uint16_t)b, (uint16_t)a));
 }
 
+// Nodes' ticks are spread evenly, so that no two come at the same time.
+FlTime world_tick(const World *world, int32_t node, FlTime time)
+{
+    FlTime tick = world->def.tick_ns;
+    if (tick == 0 || time == FL_FOREVER) {
+        return time;
+    }
+    FlTime phase = tick * node / world->def.node_capacity;
+    FlTime past = (time - phase) % tick;
+    return past > 0 ? time + tick - past : time - past;
+}
+
+/// When the node looks at what is due at `due`, on its own clock.
+static FlTime look_at(const World *world, int32_t node, FlTime due)
+{
+    return world_tick(world, node, world_time_of(world, node, due));
+}
+
 void world_touch(World *world, int32_t node)
 {
     FlTime now = world_local(world, node, world->now);
     FlTime due = fl_session_deadline(world->nodes[node].session, now);
-    FlTime time = due <= now ? world->now : world_time_of(world, node, due);
+    FlTime time = due <= now ? world_tick(world, node, world->now) : look_at(world, node, due);
     heap_set(&world->heap, thing_of_node(node), time);
 }
 
 // ---------------------------------------------------------------- datagrams
 
+/// Eight bytes at a time: worlds of a thousand nodes send hundreds of megabytes.
 static void hash_in(World *world, const void *bytes, size_t count)
 {
-    uint64_t hash = world->stats.hash;
-    for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = world->stats.hash ^ count;
+    for (size_t i = 0; i < count; i += sizeof hash) {
+        uint64_t word = 0;
+        memcpy(&word, (const uint8_t *)bytes + i,
+               count - i < sizeof word ? count - i : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
     }
     world->stats.hash = hash;
+}
+
+/// From whom, to whom, and how long it has waited there until somebody looks: a second at most.
+static uint64_t tag_of(int32_t from, int32_t to, FlTime waits)
+{
+    return (uint64_t)waits << 24 | (uint64_t)from << 12 | (uint64_t)to;
 }
 
 static void carry(World *world, int32_t from, const FlOutgoing *out)
@@ -345,17 +365,17 @@ static void carry(World *world, int32_t from, const FlOutgoing *out)
     hash_in(world, &world->now, sizeof world->now);
     hash_in(world, out->bytes, (size_t)out->count);
     int32_t to = node_of(world, out->to);
-    size_t way = (size_t)from * (size_t)world->def.node_capacity + (size_t)(to < 0 ? 0 : to);
-    if (to < 0 || world->ways[way].impair == NULL) {
+    FlFate fate;
+    if (to < 0 || !ways_send(&world->ways, from, to, world->now, out->count, &fate)) {
         world->stats.unroutable++;
         return;
     }
-    FlFate fate = fl_impair_send(world->ways[way].impair, world->now, out->count);
     world->stats.lost += fate.copy_count == 0 ? 1 : 0;
     for (int32_t i = 0; i < fate.copy_count; i++) {
-        uint64_t tag = (uint64_t)from << 32 | (uint64_t)to;
-        FlResult pushed =
-            fl_flight_push(world->flight, fate.deliver_at[i], tag, out->bytes, out->count);
+        FlTime arrival = fate.deliver_at[i];
+        FlTime at = world_tick(world, to, arrival);
+        FlResult pushed = fl_flight_push(world->flight, at, tag_of(from, to, at - arrival),
+                                         out->bytes, out->count);
         world->stats.crowded += pushed != FL_OK ? 1 : 0;
     }
 }
@@ -375,9 +395,10 @@ static void pump(World *world, int32_t node)
     FlTime due = fl_session_deadline(session, now);
     if (due <= now) {
         world->stats.hurried++;
-        heap_set(&world->heap, thing_of_node(node), world->now + WORLD_HURRY_NS);
+        FlTime soon = world_tick(world, node, world->now + WORLD_HURRY_NS);
+        heap_set(&world->heap, thing_of_node(node), soon);
     } else {
-        heap_set(&world->heap, thing_of_node(node), world_time_of(world, node, due));
+        heap_set(&world->heap, thing_of_node(node), look_at(world, node, due));
     }
     if (sent) {
         heap_set(&world->heap, 0, fl_flight_next(world->flight));
@@ -388,16 +409,24 @@ static void pump(World *world, int32_t node)
 static void deliver(World *world)
 {
     FlFlightPacket packet;
+    int32_t last = -1;
     while (fl_flight_take(world->flight, world->now, &packet, 1) == 1) {
-        int32_t from = (int32_t)(packet.tag >> 32);
-        int32_t to = (int32_t)(packet.tag & UINT32_MAX);
+        int32_t from = (int32_t)(packet.tag >> 12 & 0xfffu);
+        int32_t to = (int32_t)(packet.tag & 0xfffu);
+        FlTime waited = (FlTime)(packet.tag >> 24);
         uint8_t bytes[FL_SESSION_DATAGRAM_BYTES]; // a sealed datagram is opened in place
         memcpy(bytes, packet.data, (size_t)packet.bytes);
-        FlTime arrival = world_local(world, to, world->now);
+        FlTime arrival = world_local(world, to, world->now - waited);
         fl_session_receive(world->nodes[to].session, world_address(from), bytes, packet.bytes,
                            arrival);
         world->stats.delivered++;
-        world_touch(world, to);
+        if (last >= 0 && last != to) {
+            world_touch(world, last);
+        }
+        last = to;
+    }
+    if (last >= 0) {
+        world_touch(world, last);
     }
     heap_set(&world->heap, 0, fl_flight_next(world->flight));
 }

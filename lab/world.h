@@ -2,7 +2,8 @@
 //
 // Nothing of the library is modelled a second time here. *Nodes* hold an FlSession each and a clock
 // of their own; *ways* are room `impair`, one per direction; *actors* are whoever moves entities,
-// plays a game or looks at the result, at times of their own. The world steps at nothing but
+// plays a game or looks at the result, at times of their own; one way serves all pairs of a crowd
+// (world_way_default). The world steps at nothing but
 // deliveries, actors' times and the sessions' deadlines, so a quiet second costs nothing.
 //
 //     actor ── fl_entity_set ──▶ session ═ datagrams ═ way ═▶ session ── fl_entity_pose ──▶ actor
@@ -23,9 +24,11 @@ typedef struct WorldDef {
     int32_t actor_capacity;  ///< Of both phases together.
     int32_t flight_capacity; ///< Datagrams under way at once.
     bool sealed;             ///< Every node proves who it is by a token, and packets are sealed.
+    FlTime tick_ns; ///< Nodes look at what came in and what is due every so often, each at moments
+                    ///< of its own, as a game's loop does; at most 1 s. 0: at once.
 } WorldDef;
 
-/// A small match: 16 nodes, 16 actors, 4096 datagrams under way, sealed, seed 1.
+/// A small match: 16 nodes, 16 actors, 4096 datagrams under way, sealed, at once, seed 1.
 WorldDef world_def_default(void);
 
 typedef struct World World;
@@ -63,6 +66,18 @@ FL_NODISCARD FlResult world_way_set(World *world, int32_t from, int32_t to,
 FL_NODISCARD FlResult world_ways_set(World *world, int32_t a, int32_t b,
                                      const FlImpairSettings *settings);
 
+/// How datagrams travel wherever no way of its own is set: as `settings` say, and longer the
+/// further apart two nodes are. Nodes lie in a square by chance, and a side of it takes `side_ns`.
+/// All such ways share one object, each datagram with a luck of its own, so a thousand nodes take
+/// no memory per pair; what lasts longer than a datagram (slow delay, bursts, a bottleneck, order)
+/// would be the same for all pairs at once, and is refused.
+/// Errors: FL_BAD_VALUE, FL_NO_MEMORY.
+FL_NODISCARD FlResult world_way_default(World *world, const FlImpairSettings *settings,
+                                        FlTime side_ns);
+
+/// What the distance between two nodes takes, one way, where no way of its own is set.
+FlTime world_way_length(const World *world, int32_t from, int32_t to);
+
 FlSession *world_session(World *world, int32_t node);
 int32_t world_node_count(const World *world);
 FlAddress world_address(int32_t node);
@@ -70,6 +85,9 @@ FlAddress world_address(int32_t node);
 /// What the node's clock shows at a world time, and the first world time at which it shows `local`.
 FlTime world_local(const World *world, int32_t node, FlTime time);
 FlTime world_time_of(const World *world, int32_t node, FlTime local);
+
+/// The first moment at or after `time` at which the node looks at things.
+FlTime world_tick(const World *world, int32_t node, FlTime time);
 
 /// Tell the world that something was done to a node's session other than by the world itself
 /// (fl_entity_set, fl_event_send, ...), so that it looks at its deadline again.

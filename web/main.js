@@ -1,9 +1,11 @@
 // The connection: newest news in, commands out; which demo it is decides what is drawn.
+import { ArenaView } from "./arena.js";
 import { setText } from "./page.js";
 import { RacingView } from "./racing.js";
+import { SessionView } from "./session.js";
 import { TanksView } from "./tanks.js";
 
-const VIEWS = { racing: RacingView, tanks: TanksView };
+const VIEWS = { arena: ArenaView, racing: RacingView, session: SessionView, tanks: TanksView };
 const AGAIN_MS = 1000;
 
 const subject = document.getElementById("subject");
@@ -54,7 +56,9 @@ const hear = {
   control: (news) => {
     control = news.control;
     view?.control(control);
-    say(control ? "live" : "live, looking on: open the address that the program printed to take part");
+    say(control ? "live" : news.looks ? "live, looking on: open the address that the program printed to take part"
+      : "This address shows nothing by itself: open the one that the program printed, with all that follows the #.",
+    !news.looks);
   },
   frame: (news) => {
     counts.received += 1;

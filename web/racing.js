@@ -16,7 +16,7 @@ function carOf(list, i) {
 }
 
 /** The course and cars on it. */
-class Course extends Picture {
+export class Course extends Picture {
   constructor(canvas, course) {
     super(canvas);
     this.course = course;

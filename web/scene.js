@@ -27,7 +27,8 @@ export class Scene extends Picture {
     c.strokeStyle = theme.grid;
     c.lineWidth = this.pixel;
     c.beginPath();
-    for (let at = -Math.floor(half / GRID) * GRID; at <= half; at += GRID) {
+    const step = Math.max(GRID, half / 10); // large worlds have large squares
+    for (let at = -Math.floor(half / step) * step; at <= half; at += step) {
       c.moveTo(this.px(at), this.py(half));
       c.lineTo(this.px(at), this.py(-half));
       c.moveTo(this.px(-half), this.py(at));

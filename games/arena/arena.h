@@ -147,12 +147,25 @@ int32_t arena_item_count(const ArenaGame *game);
 int32_t arena_door_count(const ArenaGame *game);
 ArenaItemKind arena_item_kind(const ArenaGame *game, int32_t item);
 FlVec3 arena_item_position(const ArenaGame *game, int32_t item);
+
+/// A solid block from the floor up to `top`, for whoever draws the map.
+typedef struct ArenaBox {
+    double low_x, low_y, high_x, high_y;
+    double top;
+} ArenaBox;
+
+int32_t arena_box_count(const ArenaGame *game);
+ArenaBox arena_box(const ArenaGame *game, int32_t box);
+
 FlVec3 arena_door_position(const ArenaGame *game, int32_t door);
 FlVec3 arena_base_position(const ArenaGame *game, int32_t team);
 
 /// The wire's world for this game: extent, 1/8 unit, speeds, `entity_capacity` entities. Map and
 /// rules are hashed into its application version, so that peers with others never meet.
 FlWorldDef arena_wire_world(const ArenaGame *game, int32_t entity_capacity);
+
+/// The same of a game that is not made yet.
+FlWorldDef arena_def_world(const ArenaDef *def, int32_t entity_capacity);
 
 // ---------------------------------------------------------------- inputs
 
@@ -565,6 +578,20 @@ void arena_bot_init(ArenaBot *bot, uint64_t seed, int32_t player, int32_t charac
 /// What it does in this tick; call it once a tick. It aims at where its view shows its enemy.
 ArenaInput arena_bot_decide(const ArenaGame *game, ArenaBot *bot, const ArenaState *view,
                             int32_t player);
+
+// ---------------------------------------------------------------- a player's keys
+
+/// What is held down.
+typedef struct ArenaKeys {
+    double drive; ///< -1 (backwards), 0 or 1.
+    double turn;  ///< -1 (right), 0 or 1 (left).
+    bool fire;
+} ArenaKeys;
+
+/// A player with four keys and a trigger: it looks up and down by itself, at whom it aims at, and
+/// takes the strongest weapon that it has something for.
+ArenaInput arena_keys_input(const ArenaGame *game, const ArenaState *view, int32_t player,
+                            ArenaKeys keys);
 
 // ---------------------------------------------------------------- a picture in text
 

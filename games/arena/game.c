@@ -88,24 +88,30 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+FlWorldDef arena_def_world(const ArenaDef *def, int32_t entity_capacity)
+{
+    double half = arena__map_half(def->map);
+    uint64_t hash =
+        mix(UINT64_C(0x4152454e), (uint64_t)def->map << 32 | (uint32_t)def->player_count);
+    hash = mix(hash, (uint64_t)(def->flags ? 1 : 0) << 32 | (uint32_t)def->judge);
+    hash = mix(mix(hash, (uint64_t)def->respawn_ticks), def->seed);
+    FlWorldDef world = fl_world_def_default();
+    bool plain = def->map == ARENA_MAP_PLAIN; // recorded players fall deep, and faster
+    world.low = fl_vec3(-half, -half, plain ? -half : 0.0);
+    world.high = fl_vec3(half, half, plain ? half : 511.0);
+    world.precision = 0.125;
+    world.top_speed = plain ? 2200.0 : ARENA_SPEED_BOUND;
+    world.top_acceleration = 4000.0;
+    world.top_turn_rate = 20.0;
+    world.angle_precision = 0.005;
+    world.entity_capacity = entity_capacity;
+    world.application_version = (uint32_t)(hash >> 32);
+    return world;
+}
+
 FlWorldDef arena_wire_world(const ArenaGame *game, int32_t entity_capacity)
 {
-    const ArenaDef *d = &game->def;
-    uint64_t hash = mix(UINT64_C(0x4152454e), (uint64_t)d->map << 32 | (uint32_t)d->player_count);
-    hash = mix(hash, (uint64_t)(d->flags ? 1 : 0) << 32 | (uint32_t)d->judge);
-    hash = mix(mix(hash, (uint64_t)d->respawn_ticks), d->seed);
-    FlWorldDef def = fl_world_def_default();
-    bool plain = d->map == ARENA_MAP_PLAIN; // recorded players fall deep, and faster
-    def.low = fl_vec3(-game->half, -game->half, plain ? -game->half : 0.0);
-    def.high = fl_vec3(game->half, game->half, plain ? game->half : 511.0);
-    def.precision = 0.125;
-    def.top_speed = plain ? 2200.0 : ARENA_SPEED_BOUND;
-    def.top_acceleration = 4000.0;
-    def.top_turn_rate = 20.0;
-    def.angle_precision = 0.005;
-    def.entity_capacity = entity_capacity;
-    def.application_version = (uint32_t)(hash >> 32);
-    return def;
+    return arena_def_world(&game->def, entity_capacity);
 }
 
 // ---------------------------------------------------------------- lives

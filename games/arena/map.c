@@ -331,6 +331,23 @@ ArenaItemKind arena_item_kind(const ArenaGame *game, int32_t item)
     return game->item[item].kind;
 }
 
+double arena__map_half(ArenaMap map)
+{
+    FL_ASSERT(map >= 0 && map < ARENA_MAP_COUNT);
+    return MAPS[map].half;
+}
+
+int32_t arena_box_count(const ArenaGame *game)
+{
+    return game->box_count;
+}
+
+ArenaBox arena_box(const ArenaGame *game, int32_t box)
+{
+    FL_ASSERT(box >= 0 && box < game->box_count);
+    return game->box[box];
+}
+
 FlVec3 arena_item_position(const ArenaGame *game, int32_t item)
 {
     FL_ASSERT(item >= 0 && item < game->item_count);

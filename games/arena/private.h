@@ -24,12 +24,6 @@
 #define ARENA_CAPTURE_SCORE 5
 #define ARENA_TOUCH 36.0 // from a player to a thing that it takes, along each axis of the ground
 
-/// A solid block from the floor up to `top`.
-typedef struct ArenaBox {
-    double low_x, low_y, high_x, high_y;
-    double top;
-} ArenaBox;
-
 typedef struct ArenaThing {
     FlVec3 position;
     ArenaItemKind kind;
@@ -64,6 +58,9 @@ typedef struct ArenaItemRule {
 
 const ArenaWeaponRule *arena__weapon_rule(int32_t weapon);
 const ArenaItemRule *arena__item_rule(ArenaItemKind kind);
+
+/// Half of its extent.
+double arena__map_half(ArenaMap map);
 
 /// Fills boxes, doors, items and places to start from.
 void arena__map_build(ArenaGame *game);

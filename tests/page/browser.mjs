@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
-const [program, packages] = process.argv.slice(2);
+export const [program, packages] = process.argv.slice(2);
 const { chromium } = createRequire(path.resolve(packages) + "/")("playwright-core");
 export const pictures = path.join(packages, "pictures");
 mkdirSync(pictures, { recursive: true });
@@ -12,21 +12,21 @@ mkdirSync(pictures, { recursive: true });
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync"];
 
-/** Starts `fairlead demo …`; answers { address, lines, end }. */
-export function startDemo(...options) {
+/** Starts a command that prints a page's address; answers { address, began, said, end }. */
+export function start(...command) {
   const began = Date.now();
-  const child = spawn(program, ["demo", ...options, "--port", "0", "--no-browser"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(program, command, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((resolve) => { child.on("exit", (code) => resolve(code)); });
   return new Promise((resolve, reject) => {
     let said = "";
     child.stdout.on("data", (bytes) => {
       said += bytes;
       const address = /http:\/\/\S+/.exec(said)?.[0];
-      if (address && said.includes("Ctrl-C")) {
-        resolve({ address, began, end: () => { child.kill("SIGINT"); return ended; } });
+      if (address && said.endsWith("\n")) {
+        resolve({ address, began, said, end: () => { child.kill("SIGINT"); return ended; } });
       }
     });
-    ended.then((code) => reject(new Error(`the demo ended with ${code}`)));
+    ended.then((code) => reject(new Error(`it ended with ${code}`)));
   });
 }
 
@@ -49,9 +49,10 @@ export async function withPage(options, use) {
   }
 }
 
-/** Runs a test with a demo and a page; nothing may have been said on the console at its end. */
-export async function play({ demo = [], look = false, ...options }, use) {
-  const running = await startDemo(...demo);
+/** Runs a test with a demo (or what `serve` says) and a page; nothing may have been said on the console at its end. */
+export async function play({ demo = [], serve = null, look = false, ...options }, use) {
+  const running = await (serve !== null ? start("serve", ...serve, "--port", "0", "--web", "0", "--headless")
+    : start("demo", ...demo, "--port", "0", "--no-browser"));
   try {
     await withPage({ viewport: { width: 1440, height: 900 }, ...options }, async (page) => {
       await page.goto(look ? running.address.replace(/#.*/, "") : running.address);
@@ -64,7 +65,7 @@ export async function play({ demo = [], look = false, ...options }, use) {
   } finally {
     const code = await running.end();
     if (code !== 0) {
-      throw new Error(`the demo ended with ${code}`);
+      throw new Error(`it ended with ${code}`);
     }
   }
 }
@@ -84,13 +85,13 @@ export async function until(page, test, argument, seconds = 30) {
   throw new Error(`not within ${seconds} s: ${test}`);
 }
 
-/** Does the canvas show more than one colour? An empty picture does not. */
-export const isDrawn = (canvas) => canvas.evaluate((node) => {
+/** Does the canvas show more than so many colours? An empty picture does not. */
+export const isDrawn = (canvas, colours = 8) => canvas.evaluate((node, least) => {
   const copy = document.createElement("canvas");
   copy.width = 64;
   copy.height = 64;
   const context = copy.getContext("2d");
   context.drawImage(node, 0, 0, 64, 64);
   const { data } = context.getImageData(0, 0, 64, 64);
-  return new Set(new Uint32Array(data.buffer)).size > 8;
-});
+  return new Set(new Uint32Array(data.buffer)).size > least;
+}, colours);

@@ -35,11 +35,11 @@ test("a policy change bends the curves: the far receiver's share of the error fa
       return grown[2] / grown.reduce((x, y) => x + y);
     };
     const first = await until(page, (news) => news.receivers.every((r) => r.sees) && news.receivers[2].aee > 5);
-    const second = await until(page, (news, t) => news.t > t + 8000, first.t);
+    const second = await until(page, (news, t) => news.t > t + 5000, first.t);
     await page.getByLabel("Policy").selectOption("equal-100");
     await until(page, (news, t) => news.t > t + 1500, second.t);
     const third = await frame(page);
-    const fourth = await until(page, (news, t) => news.t > t + 12000, third.t);
+    const fourth = await until(page, (news, t) => news.t > t + 10000, third.t);
     const [base, equal] = [share(first, second), share(third, fourth)];
     console.log(`# share of the receiver 800 ms away: ${base.toFixed(2)} by base, ${equal.toFixed(2)} by equal-100`);
     assert.ok(base > 0.45, `${base}`); // by its delay: 800 of 1500 ms, and more
@@ -57,9 +57,9 @@ test("the network's and the clock's controls reach the processes", async () => {
     const settings = await page.evaluate(() => window.fairlead.settings);
     assert.deepEqual([settings.jitter_ms, settings.loss_percent, settings.clock], [100, 10, "local"]);
     const start = await frame(page);
-    const end = await until(page, (news, t) => news.t > t + 8000, start.t);
+    const end = await until(page, (news, t) => news.t > t + 4000, start.t);
     const [near, , far] = end.receivers.map((r, i) => r.aee - start.receivers[i].aee);
-    assert.ok(near > 4, `${near}: on arrival means wrong by speed times delay, near ones, too`);
+    assert.ok(near > 2, `${near}: on arrival means wrong by speed times delay, near ones, too`);
     assert.ok(far > near);
   });
 });
@@ -123,30 +123,24 @@ test("who has no token looks on and cannot touch anything", async () => {
   });
 });
 
-test("32 players are drawn smoothly by software alone", async () => {
+test("32 players are drawn smoothly by software alone, and dark and light follow the system", async () => {
   await play({ demo: ["--players", "32"], colorScheme: "dark" }, async (page) => {
     await until(page, allSee);
     const [first, second] = await page.evaluate(async () => {
       const now = () => ({ drawn: window.fairlead.drawn, at: performance.now() });
       const begin = now();
-      await new Promise((resolve) => { setTimeout(resolve, 4000); });
+      await new Promise((resolve) => { setTimeout(resolve, 2000); });
       return [begin, now()];
     });
     const rate = (1000 * (second.drawn - first.drawn)) / (second.at - first.at);
     console.log(`# frames a second with 32 players: ${rate.toFixed(1)}`);
     assert.ok(second.drawn > first.drawn); // the figure is for people: a busy machine draws less often
-    await page.screenshot({ path: path.join(pictures, "tanks-dark.png"), fullPage: true });
-  });
-});
-
-test("light and dark differ, and follow the system while it runs", async () => {
-  await play({ colorScheme: "light" }, async (page) => {
-    await until(page, allSee);
     const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    const light = await colour();
-    await page.screenshot({ path: path.join(pictures, "tanks-light.png"), fullPage: true });
-    await page.emulateMedia({ colorScheme: "dark" });
-    assert.notEqual(await colour(), light);
+    const dark = await colour();
+    await page.screenshot({ path: path.join(pictures, "tanks-dark.png"), fullPage: true });
+    await page.emulateMedia({ colorScheme: "light" });
+    assert.notEqual(await colour(), dark);
     await until(page, (news) => news.t > 0);
+    await page.screenshot({ path: path.join(pictures, "tanks-light.png"), fullPage: true });
   });
 });

@@ -1,5 +1,4 @@
 """fairlead demo without a browser: what it serves and to whom, orders, and that it leaves nothing behind."""
-import base64
 import http.client
 import json
 import os
@@ -7,84 +6,16 @@ import pathlib
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
+from page_client import Page
+
 PROGRAM = sys.argv.pop(1)
 TOKEN = "sesame"
-
-
-class Page:
-    """A WebSocket as a page has it: text messages in, text messages out (RFC 6455)."""
-
-    def __init__(self, port, origin=None, host=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
-        lines = ["GET /live HTTP/1.1", f"Host: {host or f'127.0.0.1:{port}'}", "Upgrade: websocket", "Connection: Upgrade",
-                 "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(), "Sec-WebSocket-Version: 13"]
-        if origin:
-            lines.append("Origin: " + origin)
-        self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
-        self.bytes = b""
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            more = self.socket.recv(4096)
-            if not more:
-                self.close()
-                raise ConnectionError("no answer")
-            answer += more
-        answer, self.bytes = answer.split(b"\r\n\r\n", 1)
-        if b" 101 " not in answer.split(b"\r\n")[0]:
-            self.close()
-            raise ConnectionError(answer.decode())
-
-    def take(self, count):
-        while len(self.bytes) < count:
-            more = self.socket.recv(65536)
-            if not more:
-                raise ConnectionError("closed")
-            self.bytes += more
-        taken, self.bytes = self.bytes[:count], self.bytes[count:]
-        return taken
-
-    def read(self):
-        """The next message, put together from its frames."""
-        text = b""
-        while True:
-            first, length = self.take(2)
-            if length == 126:
-                length, = struct.unpack(">H", self.take(2))
-            elif length == 127:
-                length, = struct.unpack(">Q", self.take(8))
-            piece = self.take(length)
-            if first & 15 == 8:
-                raise ConnectionError("closed")
-            text += piece
-            if first & 128:
-                return json.loads(text)
-
-    def wait(self, kind, when=lambda news: True, seconds=15):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            news = self.read()
-            if news["type"] == kind and when(news):
-                return news
-        raise AssertionError(f"no such {kind} within {seconds} s")
-
-    def send_text(self, text):
-        payload = text.encode()
-        mask = os.urandom(4)
-        head = bytes([0x81]) + (bytes([0x80 | len(payload)]) if len(payload) < 126
-                                else bytes([0x80 | 126]) + struct.pack(">H", len(payload)))
-        self.socket.sendall(head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(payload)))
-
-    def send(self, command):
-        self.send_text(json.dumps(command))
-
-    def close(self):
-        self.socket.close()
 
 
 def children(pid):
@@ -298,6 +229,90 @@ class Racing(unittest.TestCase):
             self.assertEqual(later["count"], 1)
 
 
+def all_seen(frame):
+    return all(how > 0 for how in frame["players"]["how"])
+
+
+class Arena(unittest.TestCase):
+    def test_everybody_is_seen_and_another_mode_is_another_match_within_its_budget(self):
+        with Running("--scheme", "lobw", "--players", "8", game="arena") as demo:
+            page = demo.page(TOKEN)
+            first = page.wait("frame", lambda f: all_seen(f) and f["error"][1] is not None, 40)
+            self.assertEqual(set(first["players"]["serves"][1:]), {2})  # nobody's focus is asked for
+            page.send({"set": {"mode": "donny", "kbps": 64, "rtt_ms": 100, "loss_percent": 1}})
+            news = page.wait("settings", lambda s: s["mode"] == "donny")
+            self.assertEqual((news["kbps"], news["rtt_ms"], news["loss_percent"]), (64, 100, 1))
+            frame = page.wait("frame", lambda f: f["game"] > first["game"] and all_seen(f), 40)
+            page.wait("frame", lambda f: 1 in f["players"]["serves"] and 3 in f["players"]["how"], 40)
+            begin = page.wait("frame", lambda f: f["t"] > frame["t"] + 500)
+            end = page.wait("frame", lambda f: f["t"] > begin["t"] + 3000)
+            seconds = (end["t"] - begin["t"]) / 1000
+            for before, after in zip(begin["upload"]["all"], end["upload"]["all"]):
+                self.assertGreater(after, before)
+                self.assertLess((after - before) * 8 / 1000, 64 * (seconds + 0.5))  # as figures come 20 times a second
+            page.send({"set": {"mode": "no such mode", "kbps": 1e9, "rtt_ms": "x"}})
+            news = page.wait("settings", lambda s: s["kbps"] != 64)
+            self.assertEqual((news["mode"], news["kbps"], news["rtt_ms"]), ("donny", 512, 100))
+
+    def test_a_player_runs_where_it_is_driven(self):
+        with Running("--players", "2", game="arena") as demo:
+            page = demo.page(TOKEN)
+            page.wait("frame", all_seen, 40)
+            page.send({"drive": {"drive": 0, "turn": 1, "fire": False}})
+            first = page.wait("frame", lambda f: f["driven"])
+            a = page.wait("frame", lambda f: f["t"] > first["t"] + 300)
+            page.send({"drive": {"drive": 0, "turn": 1, "fire": False}})
+            b = page.wait("frame", lambda f: f["t"] > a["t"] + 1000)
+            if a["own"]["deaths"] == b["own"]["deaths"] and b["own"]["health"] > 0:
+                turned = (b["players"]["seen"][2] - a["players"]["seen"][2]) % 6283
+                self.assertAlmostEqual(turned, 3 * (b["t"] - a["t"]), delta=300)
+            page.send({"drive": None})
+            page.wait("frame", lambda f: not f["driven"])
+
+
+class Recorded(unittest.TestCase):
+    def recorded(self, folder, game, count, orders):
+        """Records a demo of which `orders` are asked; each process's recording repeats what it sent."""
+        path = pathlib.Path(folder, game)
+        with Running("--record", str(path), game=game) as demo:
+            page = demo.page(TOKEN)
+            page.wait("frame", lambda f: f["t"] > 2000)
+            for order in orders:
+                page.send(order)
+                page.wait("frame", lambda f, t=page.wait("frame")["t"]: f["t"] > t + 700)
+            demo.process.send_signal(signal.SIGINT)
+            self.assertEqual((demo.process.wait(10), demo.process.stderr.read()), (0, ""))
+        self.assertEqual(sorted(p.name for p in path.parent.glob(game + ".*")), [f"{game}.{i}" for i in range(count)])
+        for i in range(count):
+            run = subprocess.run([PROGRAM, "replay", f"{path}.{i}", "--json"], capture_output=True, text=True, timeout=60)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            report = json.loads(run.stdout)
+            self.assertTrue(report["same"])
+            self.assertEqual((report["command"], report["game"], report["fault"]), ("demo", game, "none"))
+            self.assertGreater(min(report["datagrams_in"], report["datagrams_out"], report["rounds"]), 20)
+        return path
+
+    def test_every_process_of_tanks_is_repeated_with_what_was_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.recorded(folder, "tanks", 4, [{"set": {"policy": "equal-50", "loss_percent": 10, "jitter_ms": 50}},
+                                                      {"drive": {"drive": 1, "turn": 1, "fire": True}}, {"restart": True}])
+            whole = pathlib.Path(f"{path}.0").read_bytes()
+            cut = pathlib.Path(folder, "cut")
+            cut.write_bytes(whole[:len(whole) // 2])
+            run = subprocess.run([PROGRAM, "replay", str(cut)], capture_output=True, text=True, timeout=60)
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (2, 1))
+            self.assertIn("same hashes", run.stdout)
+
+    def test_both_players_of_a_race_are_repeated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.recorded(folder, "racing", 2, [{"set": {"scheme": "adaptive", "delay_ms": 120}},
+                                                {"drive": {"drive": 1, "turn": 0}}])
+
+    def test_every_process_of_the_arena_is_repeated_over_two_matches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.recorded(folder, "arena", 4, [{"set": {"mode": "donny"}}, {"drive": {"drive": 1, "turn": 1, "fire": True}}])
+
+
 class Ends(unittest.TestCase):
     def test_a_signal_ends_everything_well(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -346,9 +361,13 @@ class Refused(unittest.TestCase):
         self.assertIn("chess", self.refused("chess"))
         self.assertIn("nonsense", self.refused("--policy", "nonsense"))
         self.assertIn("nonsense", self.refused("racing", "--scheme", "nonsense"))
+        self.assertIn("nonsense", self.refused("arena", "--scheme", "nonsense"))
+        self.refused("arena", "--players", "1")
         self.refused("--players", "33")
         self.refused("racing", "--players", "3")
         self.refused("--port", "70000")
+        self.refused("--token", "a b")
+        self.assertIn("cannot write", self.refused("--record", "/no/such/folder/file"))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import csv
 import json
 import os
 import pathlib
+import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,7 +127,9 @@ def check_verify(folder):
     """D11 costs nothing: no experiment can tell. The straight motion of A2 costs little."""
     expect = folder / "expectations.txt"
     run = lab("verify", "--only", "D11", "--expect", expect, "--update")
-    assert run.stdout.startswith("D11  cannot be measured here") and run.stdout.count("\n") == 1, run.stdout
+    lines = run.stdout.splitlines()
+    assert len(lines) == 2 and lines[0].startswith("D11  cannot be measured here"), run.stdout
+    assert lines[1].startswith("1 claims, cannot be measured here: 1;"), run.stdout
     lab("verify", "--only", "D11", "--expect", expect)
     expect.write_text(expect.read_text().replace("D11  cannot-be-measured-here", "D11  holds"))
     changed = lab("verify", "--only", "D11", "--expect", expect, status=1)
@@ -138,7 +142,29 @@ def check_verify(folder):
 
 def check_expectations():
     """What is built in is what comes out, for the claims that take seconds."""
-    lab("verify", "--only", "A1,A2,A3,A4,A5,A6,A7,L1")
+    run = lab("verify", "--only", "A1,A2,A3,A4,A5,A6,A7,L1")
+    assert run.stdout.splitlines()[-1] == "8 claims, holds: 8; as expected: all", run.stdout
+    parts = [line.rsplit(":", 1)[0] for line in run.stderr.splitlines()]
+    assert parts == ["verifying, part 1 of 2: A1 to A7", "verifying, part 2 of 2: L1"], run.stderr
+    check_bar()
+
+
+def check_bar():
+    """On a terminal there is a bar, and it is gone at the end."""
+    leader, terminal = pty.openpty()
+    run = subprocess.Popen([PROGRAM, "lab", "verify", "--only", "A4,L1"], stdout=subprocess.PIPE, stderr=terminal, cwd=ROOT)
+    os.close(terminal)
+    said = b""
+    try:
+        while piece := os.read(leader, 4096):
+            said += piece
+    except OSError:
+        pass  # it has ended
+    os.close(leader)
+    run.communicate()
+    assert run.returncode == 0
+    if said:  # under a second there is nothing to show
+        assert re.search(rb"verifying, part \d of 2: [AL]\d \[#*-*\] +\d+ %", said) and said.endswith(b"\r\x1b[K"), said[-200:]
 
 
 def check_list():

@@ -10,10 +10,14 @@
 //     us:      bot or recording ── view ──▶ step ──▶ deeds ── fl_call_send ──▶ their owners
 //              state, guidance, attention ──▶ session
 //
-// Free of any experiment: who makes sessions, drives the clock and looks at the result is the
-// caller. Flags are not played here.
-#ifndef LAB_ARENA_NODE_H
-#define LAB_ARENA_NODE_H
+// Free of any experiment and any program: who makes sessions, drives the clock and looks at the
+// result is the caller. Flags are not played here.
+//
+// A game is *closed* (so many players, all there from the start, things shared out among them) or
+// *open*: players come and go, who is not heard of is not there, and the host keeps all things; who
+// hosts after it takes them over.
+#ifndef ARENA_NODE_H
+#define ARENA_NODE_H
 
 #include "arena/arena.h"
 #include "fairlead/session.h"
@@ -29,15 +33,24 @@ typedef struct ArenaNodeDef {
     const ArenaGame *game; ///< Borrowed; the same rules at all.
     FlSend send;
     FlTriggerDef trigger;
-    bool guided;      ///< Receivers at best effort get guidance.
-    bool attentive;   ///< The others are told how much we look at them.
-    bool recorded;    ///< Moved by rows: no shots, no deeds, and nobody knows the map.
+    bool guided;       ///< Receivers at best effort get guidance.
+    bool attentive;    ///< The others are told how much we look at them.
+    bool recorded;     ///< Moved by rows: no shots, no deeds, and nobody knows the map.
+    bool open;         ///< Players come and go.
+    bool watches;      ///< Open: we have no player.
+    FlEntityId entity; ///< Our player's, made as arena_node_entity says; {0}: it is made here.
+    /// The truth about our player was handed in; NULL: nobody wants to know.
+    void (*told_fn)(void *ctx, const FlState *state);
+    void *ctx;
     double run_speed; ///< Recorded: how fast a replica may walk, units a second.
     uint64_t seed;    ///< Of the bot.
     int32_t character, skill;
 } ArenaNodeDef;
 
-/// Capacities of a session for a game of so many, in a mesh.
+/// What a session of this game needs, however many play.
+void arena_node_capacities(FlSessionDef *def);
+
+/// A session for a closed game of so many, in a mesh.
 FlSessionDef arena_node_session(const ArenaGame *game, int32_t players);
 
 /// What a peer sees of another player.
@@ -65,6 +78,7 @@ typedef struct ArenaNodeStats {
     uint64_t deeds; ///< Asked of others.
     uint64_t applied, refused, unknown;
     uint64_t blocked;   ///< Deeds that found no room.
+    uint64_t forged;    ///< Asked of us by another than their actor: refused.
     uint64_t hits;      ///< Damage of ours that was answered,
     double hit_seconds; ///< from the shot to knowing, in sum.
     ArenaNear near;
@@ -74,10 +88,13 @@ typedef struct ArenaNodeStats {
 typedef struct ArenaNode {
     ArenaNodeDef def;
     FlSession *session;
-    int32_t player; ///< Our number.
-    FlEntityId entity, things;
+    int32_t player; ///< Our number; -1: we watch.
+    FlEntityId entity;
+    FlEntityId things; ///< Ours; of an open game those there are, whoever keeps them.
     ArenaState view;
     ArenaBot bot;
+    ArenaKeys keys; ///< By hand: set `driven`, and they count in place of the bot.
+    bool driven;
     ArenaInput input; ///< Of the last step.
     FlAttention *attention;
     uint32_t life;
@@ -93,7 +110,11 @@ typedef struct ArenaNode {
     ArenaNodeStats stats;
 } ArenaNode;
 
-/// A node of a session that runs. Errors: FL_NO_MEMORY, as fl_entity_create.
+/// The entity of a player that is told like this.
+FlEntityDef arena_node_entity(const ArenaNodeDef *def);
+
+/// A node of a session that runs. Errors: FL_NO_MEMORY; FL_FULL (our number is above what the game
+/// has room for); as fl_entity_create.
 FL_NODISCARD FlResult arena_node_start(ArenaNode *node, const ArenaNodeDef *def,
                                        FlSession *session);
 void arena_node_stop(ArenaNode *node);
@@ -102,12 +123,26 @@ void arena_node_stop(ArenaNode *node);
 /// plays (or, recorded, it is not there).
 void arena_node_step(ArenaNode *node, const ArenaRow *row, FlTime now);
 
+/// The game is at another tick, because time went on without us: the next step makes tick + 1.
+void arena_node_skip(ArenaNode *node, int32_t tick);
+
+/// What came in, for callers who take notices and events themselves. An event that nobody encodes
+/// is false, and nothing happens.
+void arena_node_notice(ArenaNode *node, const FlNotice *notice);
+bool arena_node_event(ArenaNode *node, const FlEvent *event);
+
 /// Between steps: takes what has come in and decides what is asked, so that nobody waits for the
 /// next tick.
 void arena_node_serve(ArenaNode *node, FlTime now);
 
-// Between the node's own files (arena_node_deeds.c): telling and hearing of things, sending deeds
-// to their owners, deciding what is asked of us, learning what became of ours.
+// Between the node's own files. node_see.c: one other player is seen, or is here no more; whom we
+// look at.
+void arena_see(ArenaNode *node, int32_t other, FlTime now);
+void arena_unsee(ArenaNode *node, int32_t other);
+void arena_look(ArenaNode *node, FlTime now);
+
+// node_deeds.c: telling and hearing of things, sending deeds to their owners, deciding what is
+// asked of us, learning what became of ours.
 void arena_things_tell(ArenaNode *node);
 void arena_things_read(ArenaNode *node, int32_t owner, FlEntityId id);
 void arena_deeds_go(ArenaNode *node, ArenaDeeds *deeds, FlTime now);

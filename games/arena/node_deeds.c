@@ -3,27 +3,34 @@
 // Things have no motion, so their entity is made known by its state alone. A thing's blob: for each
 // of its owner's items and doors, in order, 32 bits when it is back (or shuts) and 16 bits how
 // often it was taken (or used).
-#include "lab/arena_node.h"
+#include "arena/node.h"
 
 enum { CALL_DEED = FL_CALL_OWN };
 
 // ---------------------------------------------------------------- things
 
-static int32_t thing_owner(const ArenaNode *node, const ArenaDeed *deed)
+// Which things a blob tells of: all, or every n-th.
+static int32_t things_step(const ArenaNode *node)
 {
-    return deed->target % node->view.player_count;
+    return node->def.open ? 1 : node->view.player_count;
+}
+
+static int32_t things_first(const ArenaNode *node, int32_t owner)
+{
+    return node->def.open ? 0 : owner;
 }
 
 static int32_t things_write(const ArenaNode *node, uint8_t *bytes)
 {
     FlWriter w;
     fl_writer_init(&w, bytes, FL_ENTITY_STATE_BYTES);
-    int32_t step = node->view.player_count;
-    for (int32_t i = node->player; i < arena_item_count(node->def.game); i += step) {
+    int32_t step = things_step(node);
+    int32_t first = things_first(node, node->player);
+    for (int32_t i = first; i < arena_item_count(node->def.game); i += step) {
         fl_writer_put(&w, (uint32_t)node->view.item[i].back_at, 32);
         fl_writer_put(&w, node->view.item[i].taken & 0xffffu, 16);
     }
-    for (int32_t i = node->player; i < arena_door_count(node->def.game); i += step) {
+    for (int32_t i = first; i < arena_door_count(node->def.game); i += step) {
         fl_writer_put(&w, (uint32_t)node->view.door[i].open_until, 32);
         fl_writer_put(&w, node->view.door[i].uses & 0xffffu, 16);
     }
@@ -46,12 +53,13 @@ void arena_things_read(ArenaNode *node, int32_t owner, FlEntityId id)
         return;
     }
     fl_reader_init(&r, bytes, count);
-    int32_t step = node->view.player_count;
-    for (int32_t i = owner; i < arena_item_count(node->def.game) && !r.failed; i += step) {
+    int32_t step = things_step(node);
+    int32_t first = things_first(node, owner);
+    for (int32_t i = first; i < arena_item_count(node->def.game) && !r.failed; i += step) {
         node->view.item[i].back_at = (int32_t)fl_reader_take(&r, 32);
         node->view.item[i].taken = (uint32_t)fl_reader_take(&r, 16);
     }
-    for (int32_t i = owner; i < arena_door_count(node->def.game) && !r.failed; i += step) {
+    for (int32_t i = first; i < arena_door_count(node->def.game) && !r.failed; i += step) {
         node->view.door[i].open_until = (int32_t)fl_reader_take(&r, 32);
         node->view.door[i].uses = (uint32_t)fl_reader_take(&r, 16);
     }
@@ -59,9 +67,24 @@ void arena_things_read(ArenaNode *node, int32_t owner, FlEntityId id)
 
 // ---------------------------------------------------------------- deeds
 
-static int32_t deed_owner(const ArenaNode *node, const ArenaDeed *deed)
+// Is it ours to decide?
+static bool deed_ours(const ArenaNode *node, const ArenaDeed *deed)
 {
-    return arena_deed_at_thing(deed->kind) ? thing_owner(node, deed) : deed->target;
+    if (!arena_deed_at_thing(deed->kind)) {
+        return deed->target == node->player;
+    }
+    return node->def.open ? fl_entity_is_ours(node->session, node->things)
+                          : deed->target % node->view.player_count == node->player;
+}
+
+/// What it is done to, if that is somebody else's; {0}: not heard of.
+static FlEntityId deed_entity(const ArenaNode *node, const ArenaDeed *deed)
+{
+    if (!arena_deed_at_thing(deed->kind)) {
+        return node->seen[deed->target].entity;
+    }
+    return node->def.open ? node->things
+                          : node->seen[deed->target % node->view.player_count].things;
 }
 
 static int32_t asked_free(const ArenaNode *node)
@@ -76,9 +99,7 @@ static int32_t asked_free(const ArenaNode *node)
 
 static void deed_ask(ArenaNode *node, const ArenaDeed *deed, FlTime now)
 {
-    int32_t owner = deed_owner(node, deed);
-    const ArenaSeen *seen = &node->seen[owner];
-    FlEntityId id = arena_deed_at_thing(deed->kind) ? seen->things : seen->entity;
+    FlEntityId id = deed_entity(node, deed);
     uint8_t bytes[ARENA_DEED_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
@@ -116,13 +137,20 @@ void arena_deeds_go(ArenaNode *node, ArenaDeeds *deeds, FlTime now)
 {
     for (int32_t i = 0; i < deeds->count; i++) { // it may grow meanwhile
         ArenaDeed deed = deeds->deed[i];
-        if (deed_owner(node, &deed) != node->player) {
+        if (!deed_ours(node, &deed)) {
             deed_ask(node, &deed, now);
         } else if (deed_decide(node, &deed, deeds) == ARENA_APPLIED) {
             arena_deed_learn(node->def.game, &node->view, &deed, ARENA_APPLIED, NULL);
         }
     }
     deeds->count = 0;
+}
+
+// Nobody acts for somebody else.
+static bool is_from(const ArenaNode *node, const FlCall *call, int32_t actor)
+{
+    FlPeerStatus caller;
+    return fl_peer_status(node->session, call->from, &caller) == FL_OK && caller.number == actor;
 }
 
 void arena_calls_decide(ArenaNode *node, FlTime now)
@@ -132,8 +160,12 @@ void arena_calls_decide(ArenaNode *node, FlTime now)
         ArenaDeed deed;
         FlReader r;
         fl_reader_init(&r, call.bytes, call.count);
-        bool sound = call.kind == CALL_DEED && arena_deed_decode(&r, &deed) &&
-                     deed_owner(node, &deed) == node->player;
+        bool sound =
+            call.kind == CALL_DEED && arena_deed_decode(&r, &deed) && deed_ours(node, &deed);
+        if (sound && !is_from(node, &call, deed.actor)) {
+            node->stats.forged++;
+            sound = false;
+        }
         bool applied = sound && deed_decide(node, &deed, &node->deeds) == ARENA_APPLIED;
         if (applied && deed.kind == ARENA_DEED_DAMAGE) {
             deal_with(node, deed.actor, now);

@@ -1,0 +1,60 @@
+// The modes, as settings of sessions and nodes.
+#include "arena/mode.h"
+
+#include <math.h>
+
+const char *arena_mode_name(ArenaMode mode)
+{
+#define ARENA_MODE_ROW(name, word, meaning) word,
+    static const char *const words[ARENA_MODES] = {ARENA_MODE_TABLE(ARENA_MODE_ROW)};
+#undef ARENA_MODE_ROW
+    FL_ASSERT(mode >= 0 && mode < ARENA_MODES);
+    return words[mode];
+}
+
+const char *arena_mode_meaning(ArenaMode mode)
+{
+#define ARENA_MODE_ROW(name, word, meaning) meaning,
+    static const char *const meanings[ARENA_MODES] = {ARENA_MODE_TABLE(ARENA_MODE_ROW)};
+#undef ARENA_MODE_ROW
+    FL_ASSERT(mode >= 0 && mode < ARENA_MODES);
+    return meanings[mode];
+}
+
+FlSessionDef arena_mode_session(const ArenaGame *game, const ArenaModeDef *def)
+{
+    FlSessionDef session = arena_node_session(game, def->players);
+    bool published = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_LOBW;
+    session.update_least_bytes = published ? ARENA_PUBLISHED_BYTES : 0;
+    session.focus.share = def->focus_share;
+    session.upload_bytes_s = def->mode == ARENA_MODE_HIBW ? 0.0 : def->kbps * 125.0;
+    session.guide_from_ns = def->mode == ARENA_MODE_DONNY ? 0 : session.guide_from_ns;
+    if (def->mode == ARENA_MODE_OURS) { // corrections glide, no faster than players move
+        session.show.convergence = FL_CONVERGENCE_SMOOTH;
+        session.show.smooth_ns = FL_MS(100);
+        session.show.speed_limit = def->top_speed;
+        session.show.catch_up = ARENA_RUN_SPEED;
+        session.show.snap_distance = (double)INFINITY;
+    }
+    return session;
+}
+
+ArenaNodeDef arena_mode_node(const ArenaGame *game, ArenaMode mode)
+{
+    bool guided = mode == ARENA_MODE_DONNY || mode == ARENA_MODE_OURS;
+    ArenaNodeDef node = {
+        .game = game,
+        .send = mode == ARENA_MODE_OURS ? fl_send_focus_equal() : fl_send_focus(),
+        .trigger = {.distance = 0.125,
+                    .angle = 0.01,
+                    .silence_ns = FL_SEC(1) / ARENA_TICK_HZ}, // every frame
+        .guided = guided,
+        .attentive = guided,
+        .run_speed = ARENA_RUN_SPEED,
+        .skill = ARENA_SKILL_MIN,
+    };
+    if (mode == ARENA_MODE_OURS) { // what is said is said because it matters
+        node.trigger = (FlTriggerDef){.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)};
+    }
+    return node;
+}

@@ -1,0 +1,61 @@
+// lab run scale: how many players an upload carries.
+//
+// Three *modes* of telling everybody about everybody: `broadcast`, every frame to all; `donny`, the
+// four that a player looks at most every frame and all others once a second, each update in a
+// datagram of its own, as long on the wire as published; `ours`, the same but with shared packets
+// and our own sizes. All are the same library with other settings.
+//
+// Quality is *held* if those who are watched are told at 20 Hz, all others at 1 Hz, and nobody ever
+// sends more in a second than its upload; scale_held has the numbers.
+#ifndef LAB_SCALE_H
+#define LAB_SCALE_H
+
+#include "lab/crowd_views.h"
+
+/// X(name, word)
+#define SCALE_MODE_TABLE(X)                                                                        \
+    X(BROADCAST, "broadcast")                                                                      \
+    X(DONNY, "donny")                                                                              \
+    X(OURS, "ours")
+
+typedef enum ScaleMode {
+#define SCALE_MODE_ROW(name, word) SCALE_##name,
+    SCALE_MODE_TABLE(SCALE_MODE_ROW)
+#undef SCALE_MODE_ROW
+        SCALE_MODES
+} ScaleMode;
+
+const char *scale_mode_name(ScaleMode mode);
+
+typedef struct ScalePlay {
+    ScaleMode mode;
+    int32_t players;
+    double kbps, seconds;
+    const CrowdMotion *motion;
+    uint64_t seed;
+    bool sealed;
+} ScalePlay;
+
+typedef struct ScaleFigures {
+    CrowdFigures crowd;
+    bool held;
+    double sim_speed; ///< Simulated seconds by seconds of the processor, once all play.
+    double join_cpu_s;
+    double rss_mib;
+} ScaleFigures;
+
+LabStatus scale_play(const ScalePlay *play, ScaleFigures *figures, LabError *error);
+
+bool scale_held(const ScalePlay *play, const CrowdFigures *figures);
+
+/// What a search came to: quality holds with `most` players (0: with none), and not with `more` (0:
+/// it holds up to the limit).
+typedef struct ScaleFound {
+    int32_t most, more;
+    ScaleFigures at_most, at_more;
+} ScaleFound;
+
+/// The largest number of players, 2 to `limit`, with which quality holds, to within 3 %.
+LabStatus scale_search(const ScalePlay *play, int32_t limit, ScaleFound *found, LabError *error);
+
+#endif
