@@ -74,6 +74,7 @@ static LabStatus measure_scale(const VerifyDef *def, const CrowdMotion *motion, 
     static const double uploads[] = {171.0, 256.0};
     ScalePlay play = {.kbps = QUICK_KBPS,
                       .seconds = def->full ? 10.0 : 4.0,
+                      .loop_ms = 10.0,
                       .motion = motion,
                       .seed = def->seed,
                       .sealed = true};

@@ -6,11 +6,11 @@
 
 #include "lab/play.h"
 
-#define JOIN_FIRST FL_MS(500) // the first is in before the second comes
-#define JOIN_EVERY FL_MS(4)   // a thousand come within four seconds
+#define JOIN_FIRST FL_MS(500)       // the first is in before the second comes
+#define JOIN_EVERY FL_MS(4)         // a thousand come within four seconds
+#define JOIN_EVERY_DIRECT FL_MS(40) // where everybody has to meet everybody
 #define JOIN_LIMIT FL_SEC(120)
 #define SETTLE FL_SEC(4)   // looks have found their lanes by then
-#define LOOP_NS FL_MS(10)  // a game's loop: datagrams and frames are looked at so often
 #define REST_NS FL_MS(980) // so that with what gets lost it is once a second
 #define CLOCKS 64          // different offsets of clocks
 #define SENDER_FOCUS_MOST 8
@@ -28,6 +28,7 @@ CrowdGameDef crowd_game_def_default(void)
         .way = play_way(FL_MS(10), FL_MS(2), 0.01),
         .side_ns = FL_MS(32),
         .seed = 1,
+        .loop_ns = FL_MS(10),
         .sealed = true,
     };
     def.crowd.parcel_ns = REST_NS;
@@ -142,8 +143,9 @@ static FlTime act(void *ctx, World *world, FlTime now)
 static FlResult enter(CrowdGame *game)
 {
     FlResult result = add_node(game, -1);
+    FlTime every = game->def.crowd.shared ? JOIN_EVERY : JOIN_EVERY_DIRECT;
     for (int32_t i = 0; i < game->def.players && result == FL_OK; i++) {
-        world_run(game->world, i > 0 ? JOIN_FIRST + i * JOIN_EVERY : 0);
+        world_run(game->world, i > 0 ? JOIN_FIRST + i * every : 0);
         result = add_node(game, i);
         FlTime first = world_tick(game->world, i + 1, world_now(game->world) + 1);
         result = result == FL_OK
@@ -178,7 +180,7 @@ static FlResult make(CrowdGame *game, int32_t lookers)
     world.node_capacity = def->players + 1;
     world.actor_capacity = def->players + lookers;
     world.flight_capacity = 4096 + 64 * def->players;
-    world.tick_ns = LOOP_NS;
+    world.tick_ns = def->loop_ns;
     game->nodes = (CrowdNode *)calloc((size_t)def->players, sizeof *game->nodes);
     game->player_of = (int32_t *)malloc((size_t)(def->players + 1) * sizeof *game->player_of);
     size_t pairs = (size_t)def->players * (size_t)(def->players + 1);

@@ -29,6 +29,7 @@ typedef struct CrowdGameDef {
     /// Above 0: a player looks only at those among whose so many most attentive it is. This is the
     /// published focus set, which the sender chooses; who looks how much it is told for nothing.
     int32_t sender_focus;
+    FlTime loop_ns; ///< Everybody looks at its socket so often, as a game's loop does.
     uint64_t seed;
     bool sealed;
 } CrowdGameDef;
@@ -43,7 +44,8 @@ FlSessionDef crowd_game_session(const CrowdGameDef *def);
 typedef struct CrowdEyes {
     FlAttention *attention;
     FlVec3 *positions; ///< By member.
-    bool *known;       ///< By member: somebody's position is known.
+    bool *seen;        ///< By member: somebody is within reach.
+    double reach;
     int32_t member_capacity;
 } CrowdEyes;
 

@@ -104,7 +104,7 @@ static FlResult open_session(Node *node)
     def.role = lobby ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     def.host = live->lobby;
     def.unix_s = live->unix_s;
-    def.seed = fl_random_at(live->play->seed, 7300, (uint64_t)(node->index + 1));
+    def.seed = fl_random_at(live->play->seed, 7300, (uint64_t)node->index + 1);
     def.upload_bytes_s = lobby ? 0.0 : live->board->seats[node->index].limit;
     if (lobby && live->play->sealed) {
         memcpy(server.private_key, live->key, sizeof server.private_key);

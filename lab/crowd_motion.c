@@ -137,7 +137,8 @@ CrowdTruth crowd_motion_at(const CrowdMotion *motion, int32_t player, FlTime tim
     FlVec3 place = row->position;
     int32_t then = at + match->players;
     if (tick + 1 < match->ticks && motion->lives[then] == motion->lives[at]) {
-        double part = (double)(time % TICK_NS) / (double)TICK_NS;
+        FlTime length = TICK_NS;
+        double part = (double)(time % length) / (double)length;
         FlVec3 way = fl_vec3_sub(match->rows[then].position, place);
         place = fl_vec3_add(place, fl_vec3_scale(way, part));
     }

@@ -12,6 +12,7 @@
 #define UNITS_PER_METRE 32.0
 #define LOOK_FRAMES 5 // between two looks: 250 ms at 20 Hz
 #define LOOK_LEARNS 0.25f
+#define LOOK_FADED 1e-3f
 #define LOOK_LEAST 0.01
 
 LabStatus crowd_eyes_create(CrowdEyes *eyes, const CrowdMotion *motion, int32_t players,
@@ -22,10 +23,10 @@ LabStatus crowd_eyes_create(CrowdEyes *eyes, const CrowdMotion *motion, int32_t 
     def.player_capacity = players + 1;
     def.metre = UNITS_PER_METRE;
     def.reach = motion->half;
-    *eyes = (CrowdEyes){.member_capacity = players + 1};
+    *eyes = (CrowdEyes){.member_capacity = players + 1, .reach = motion->half};
     eyes->positions = (FlVec3 *)calloc(members, sizeof *eyes->positions);
-    eyes->known = (bool *)calloc(members, sizeof *eyes->known);
-    bool made = eyes->positions != NULL && eyes->known != NULL &&
+    eyes->seen = (bool *)calloc(members, sizeof *eyes->seen);
+    bool made = eyes->positions != NULL && eyes->seen != NULL &&
                 fl_attention_create(&def, &eyes->attention) == FL_OK;
     return made ? LAB_OK : lab_fail(error, LAB_FAILED, "out of memory");
 }
@@ -34,7 +35,7 @@ void crowd_eyes_destroy(CrowdEyes *eyes)
 {
     fl_attention_destroy(eyes->attention);
     free(eyes->positions);
-    free(eyes->known);
+    free(eyes->seen);
     *eyes = (CrowdEyes){0};
 }
 
@@ -55,16 +56,18 @@ static bool place(CrowdPlayer *player, FlCrowd *crowd, FlTime time)
     return player->placed;
 }
 
-/// Those of whom nothing is known stay where another player saw them last, and do not count.
-static void see(CrowdEyes *eyes, const FlCrowd *crowd, int32_t self, FlTime time)
+/// Who is further away than attention reaches, or not known at all, does not count, wherever
+/// another player saw it last.
+static void see(CrowdEyes *eyes, const FlCrowd *crowd, int32_t self, FlVec3 from, FlTime time)
 {
     for (int32_t i = 0; i < eyes->member_capacity; i++) {
-        eyes->positions[i] = fl_vec3((double)NAN, 0.0, 0.0);
+        eyes->positions[i].x = (double)NAN;
     }
     (void)fl_crowd_positions(crowd, time, eyes->positions);
     for (int32_t i = 0; i < eyes->member_capacity; i++) {
-        eyes->known[i] = i != self && !isnan(eyes->positions[i].x);
-        if (eyes->known[i]) {
+        FlVec3 to = fl_vec3_sub(eyes->positions[i], from);
+        eyes->seen[i] = i != self && fl_vec3_dot(to, to) < eyes->reach * eyes->reach; // NaN: no
+        if (eyes->seen[i]) {
             fl_attention_place(eyes->attention, i, eyes->positions[i], fl_vec3(1.0, 0.0, 0.0));
         }
     }
@@ -83,14 +86,16 @@ static void look(const CrowdPlayer *player, CrowdEyes *eyes, FlCrowd *crowd, FlT
 {
     CrowdTruth self = crowd_motion_at(player->motion, player->member - 1, time);
     FlVec3 forward = fl_vec3(fl_cos(self.yaw), fl_sin(self.yaw), 0.0);
-    see(eyes, crowd, player->member, time);
+    see(eyes, crowd, player->member, self.position, time);
     fl_attention_place(eyes->attention, player->member, self.position, forward);
     fl_attention_look(eyes->attention, player->member, time);
     const float *looks = fl_attention_of(eyes->attention, player->member);
+    bool all = player->everybody || player->allowed != NULL || player->idol > 0.0;
     for (int32_t i = 1; i < eyes->member_capacity; i++) {
-        if (i != player->member) {
-            float seen = eyes->known[i] ? looks[i] : 0.0f;
-            player->looks[i] += LOOK_LEARNS * (seen - player->looks[i]);
+        float before = player->looks[i];
+        float value = before + LOOK_LEARNS * ((eyes->seen[i] ? looks[i] : 0.0f) - before);
+        player->looks[i] = value > LOOK_FADED ? value : 0.0f;
+        if (i != player->member && (all || before > 0.0f || player->looks[i] > 0.0f)) {
             fl_crowd_look(crowd, i, crowd_player_attention(player, i));
         }
     }

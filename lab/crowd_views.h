@@ -34,7 +34,7 @@ typedef struct CrowdFigures {
 } CrowdFigures;
 
 /// Begins to look now, as an actor of the game's world.
-LabStatus crowd_views_create(CrowdGame *game, CrowdViews **views, LabError *error);
+LabStatus crowd_views_create(CrowdGame *game, CrowdViews **out, LabError *error);
 void crowd_views_destroy(CrowdViews *views);
 
 CrowdFigures crowd_views_figures(CrowdViews *views);

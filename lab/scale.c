@@ -7,7 +7,7 @@
 typedef struct ScaleSettings {
     const char *trace, *modes;
     LabNumbers players, kbps;
-    double seconds;
+    double seconds, loop;
     int64_t limit;
 } ScaleSettings;
 
@@ -20,6 +20,7 @@ static void defaults(void *ctx)
                                 .modes = "broadcast,donny,ours",
                                 .kbps = {{64.0, 108.0, 128.0, 171.0, 1000.0}, 5},
                                 .seconds = 10.0,
+                                .loop = 10.0,
                                 .limit = 1000};
 }
 
@@ -35,6 +36,8 @@ static const Setting settings_table[] = {
      "so many, 2 to 2000 (searches for the most that an upload carries)", AT(players), 2, 2000},
     {SETTING_INTEGER, "limit", "N", "the search goes up to this (1000)", AT(limit), 8, 2000},
     {SETTING_NUMBER, "seconds", "S", "measured, once all play (10)", AT(seconds), 4, 3600},
+    {SETTING_NUMBER, "loop", "MS", "everybody looks at its socket so often; 0: at once (10)",
+     AT(loop), 0, 50},
 };
 
 static LabStatus modes_parse(const char *text, bool wanted[SCALE_MODES], LabError *error)
@@ -126,6 +129,7 @@ static LabStatus run_points(const LabRun *run, const ScaleSettings *s, const boo
             ScalePlay play = {.mode = (ScaleMode)m,
                               .kbps = s->kbps.values[k],
                               .seconds = s->seconds,
+                              .loop_ms = s->loop,
                               .motion = motion,
                               .seed = run->seed,
                               .sealed = !run->plain};

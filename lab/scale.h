@@ -31,6 +31,7 @@ typedef struct ScalePlay {
     ScaleMode mode;
     int32_t players;
     double kbps, seconds;
+    double loop_ms; ///< Everybody looks at its socket so often.
     const CrowdMotion *motion;
     uint64_t seed;
     bool sealed;

@@ -56,6 +56,7 @@ static CrowdGameDef game_def(const ScalePlay *play)
     def.players = play->players;
     def.motion = play->motion;
     def.kbps = play->kbps;
+    def.loop_ns = (FlTime)(play->loop_ms * 1e6);
     def.seed = play->seed;
     def.sealed = play->sealed;
     if (play->mode == SCALE_OURS) {

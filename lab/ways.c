@@ -14,7 +14,7 @@ FlResult ways_init(Ways *ways, int32_t node_capacity, uint64_t seed)
 {
     size_t nodes = (size_t)node_capacity;
     *ways = (Ways){.node_capacity = node_capacity, .seed = seed};
-    ways->own = (FlImpair **)calloc(nodes * nodes, sizeof *ways->own);
+    ways->own = (FlImpair **)calloc(nodes * nodes, sizeof(void *));
     ways->own_count = (int32_t *)calloc(nodes, sizeof *ways->own_count);
     ways->x = (double *)calloc(nodes, sizeof *ways->x);
     ways->y = (double *)calloc(nodes, sizeof *ways->y);

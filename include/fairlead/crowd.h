@@ -181,7 +181,7 @@ typedef struct FlCrowdStats {
     uint64_t early;          ///< Updates dropped: stamped later than now.
     uint64_t
         contradictions; ///< What was carried to us cannot be true, by what its owner said next.
-    uint64_t strangers; ///< Updates dropped: of nobody who is there.
+    uint64_t strangers; ///< Updates dropped: of nobody who is there, or from who carries none.
 } FlCrowdStats;
 
 FL_API FlCrowdStats fl_crowd_stats(const FlCrowd *crowd);

@@ -103,6 +103,7 @@ static void start(FlCrowd *c, FlTime now)
         c->source_of[m] = FL__NOBODY;
         c->asked[m] = INT64_MIN;
         c->known[m].stamp = INT64_MIN;
+        c->more[m].told = INT64_MIN;
     }
     for (int32_t i = 0; i < c->def.lane_capacity; i++) {
         c->lanes[i].member = FL__NOBODY;
@@ -186,6 +187,7 @@ void fl_crowd_member(FlCrowd *crowd, int32_t member, bool present)
     crowd->looked = true;
     FlCrowdKnown nothing = {.stamp = INT64_MIN};
     crowd->known[member] = nothing;
+    crowd->more[member].told = INT64_MIN;
     if (!present && crowd->lane_of[member] != FL__NOBODY) {
         fl__crowd_lane_over(crowd, crowd->lane_of[member]);
     }
@@ -267,13 +269,15 @@ bool fl__crowd_take(FlCrowd *crowd, FlCrowdLane *lane, const FlUpdate *update, i
 {
     FlTime stamp = update->motion.time;
     FlCrowdKnown *known = &crowd->known[update->entity];
+    FlCrowdMore *more = &crowd->more[update->entity];
     bool direct = hops == 0;
     if (direct && known->carried && known->life == update->life &&
         contradicts(crowd, known, &update->motion)) {
         blame(crowd, known->via);
-        known->stamp = INT64_MIN; // the owner is right, whatever the stamps
     }
-    if (stamp <= known->stamp) {
+    // What its owner says itself counts, whatever others said and however they stamped it.
+    bool owner = direct && known->carried && stamp > more->told;
+    if (stamp <= known->stamp && !owner) {
         crowd->stats.overtaken++;
         return false;
     }
@@ -285,8 +289,9 @@ bool fl__crowd_take(FlCrowd *crowd, FlCrowdLane *lane, const FlUpdate *update, i
     known->model = (uint8_t)update->motion.model;
     known->position = update->motion.position;
     known->velocity = update->motion.velocity;
-    FlCrowdMore more = {now, update->motion.facing};
-    crowd->more[update->entity] = more;
+    more->arrived = now;
+    more->told = direct ? stamp : more->told;
+    more->facing = update->motion.facing;
     return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define LANES_KEPT 12
 #define ASK_EVERY FL_SEC(2)
 #define REACH_WITHIN FL_SEC(3)  // a lane that nothing comes over
 #define SILENT_AFTER FL_SEC(10) // or nothing any more
@@ -168,7 +169,13 @@ int32_t fl__crowd_lanes_left(const FlCrowd *crowd)
 
 bool fl__crowd_lanes_short(const FlCrowd *crowd)
 {
-    return fl__crowd_lanes_left(crowd) < LANES_KEPT;
+    return fl__crowd_lanes_left(crowd) < fl__crowd_lanes_kept(crowd);
+}
+
+int32_t fl__crowd_lanes_kept(const FlCrowd *crowd)
+{
+    int32_t share = crowd->def.lane_capacity / 5;
+    return share < LANES_KEPT ? share : LANES_KEPT;
 }
 
 bool fl__crowd_lane_needed(const FlCrowd *crowd, int32_t lane)

@@ -187,6 +187,10 @@ static void read_update(Reading *in, int32_t hops, bool stream)
     if (!in->take || in->r.failed || !fl__crowd_admit(in->crowd, update, in->now)) {
         return;
     }
+    if (!stream && !direct && !in->lane->planned && !in->crowd->plan.stale) {
+        in->crowd->stats.strangers++; // only neighbours carry
+        return;
+    }
     int32_t way = direct ? 0 : hops;
     (void)fl__crowd_take(in->crowd, in->lane, update, way, in->now);
     if (direct) {
@@ -607,6 +611,24 @@ static void find_earliest(FlCrowd *crowd, FlTime now)
     crowd->due_earliest = earliest;
 }
 
+// Where more is to be said than the upload bears, those who watch come first: a stream that stops
+// sends everybody behind it looking elsewhere.
+static int32_t urgent_lane(const FlCrowd *crowd, FlTime now)
+{
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        const FlCrowdWatcher *watcher = &crowd->watchers[i];
+        const uint8_t *packed;
+        FlTime stamp;
+        int32_t hops;
+        if (watcher->of != FL__NOBODY && watcher->next <= now &&
+            fl__crowd_newest(crowd, watcher->of, &packed, &stamp, &hops) > 0 &&
+            stamp > watcher->sent && hops < HOPS_AT_MOST) {
+            return watcher->lane;
+        }
+    }
+    return FL__NOBODY;
+}
+
 bool fl_crowd_next(FlCrowd *crowd, FlTime now, uint8_t *bytes, int32_t room_bytes, int32_t *count,
                    int32_t *to)
 {
@@ -614,6 +636,14 @@ bool fl_crowd_next(FlCrowd *crowd, FlTime now, uint8_t *bytes, int32_t room_byte
     room_bytes = room_bytes < FL_CROWD_PACKET_BYTES ? room_bytes : FL_CROWD_PACKET_BYTES;
     fl__crowd_replan(crowd, now);
     fl__crowd_watch(crowd, now);
+    int32_t urgent = crowd->def.shared ? urgent_lane(crowd, now) : FL__NOBODY; // those are few
+    if (urgent != FL__NOBODY) {
+        *count = write_packet(crowd, urgent, bytes, room_bytes, now);
+        if (*count > 0) {
+            *to = crowd->lanes[urgent].member;
+            return true;
+        }
+    }
     for (; now >= crowd->due_earliest && crowd->lane_next < crowd->def.lane_capacity;
          crowd->lane_next++) {
         if (crowd->due[crowd->lane_next] > now) {

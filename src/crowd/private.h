@@ -14,7 +14,6 @@
 
 #define FL__NOBODY (-1)
 #define FL__PULSE_NS FL_SEC(1)   // between two words on how we are
-#define LANES_KEPT 12            // free, for those who ask
 #define FL__WATCHER_NS FL_SEC(7) // a watcher that is silent for so long looks no more
 
 // ---------------------------------------------------------------- lanes
@@ -67,6 +66,7 @@ typedef struct FlCrowdSource {
     int32_t packed_bytes;
     FlTime stamp;
     int32_t hops;
+    int32_t tries; // neighbours to ask before its owner is asked again
 } FlCrowdSource;
 
 /// Somebody who watches, at the other end of a lane.
@@ -104,6 +104,7 @@ typedef struct FlCrowdKnown {
 /// And the rest of it.
 typedef struct FlCrowdMore {
     FlTime arrived;
+    FlTime told; // stamp of what its owner said itself; INT64_MIN: nothing
     FlFacing facing;
 } FlCrowdMore;
 
@@ -186,6 +187,9 @@ FlCrowdLane *fl__crowd_lane(const FlCrowd *crowd, int32_t member);
 int32_t fl__crowd_lanes_left(const FlCrowd *crowd);
 bool fl__crowd_lanes_short(const FlCrowd *crowd);
 
+/// Lanes that stay free, for telling those who come where else to ask.
+int32_t fl__crowd_lanes_kept(const FlCrowd *crowd);
+
 /// Somebody is reached over it who has to be.
 bool fl__crowd_lane_needed(const FlCrowd *crowd, int32_t lane);
 
@@ -193,7 +197,7 @@ bool fl__crowd_lane_needed(const FlCrowd *crowd, int32_t lane);
 void fl__crowd_lanes_replan(FlCrowd *crowd, FlTime now);
 
 /// A lane is to be closed.
-void fl__crowd_lane_over(FlCrowd *crowd, int32_t lane);
+void fl__crowd_lane_over(FlCrowd *crowd, int32_t index);
 
 /// Looks after lanes: those that nobody needs or answers end.
 void fl__crowd_lanes_sweep(FlCrowd *crowd, FlTime now);

@@ -48,7 +48,7 @@ static int32_t bearable(const FlCrowd *crowd)
 int32_t fl__crowd_spare(const FlCrowd *crowd)
 {
     int32_t more = bearable(crowd);
-    int32_t lanes = fl__crowd_lanes_left(crowd) - LANES_KEPT;
+    int32_t lanes = fl__crowd_lanes_left(crowd) - fl__crowd_lanes_kept(crowd);
     int32_t spare = more < lanes ? more : lanes;
     return spare > 0 ? spare : 0;
 }
@@ -237,7 +237,8 @@ static int32_t lanes_beyond(const FlCrowd *crowd)
         const FlCrowdWatcher *watcher = &crowd->watchers[i];
         serving += watcher->of != FL__NOBODY && !crowd->lanes[watcher->lane].planned ? 1 : 0;
     }
-    return serving + LANES_KEPT - (crowd->def.lane_capacity - crowd->neighbour_count);
+    int32_t lanes = crowd->def.lane_capacity - crowd->neighbour_count;
+    return serving + fl__crowd_lanes_kept(crowd) - lanes;
 }
 
 // Parcels have grown, or lanes are needed elsewhere: somebody has to ask somebody else.

@@ -16,6 +16,7 @@
 #define HUGE_WORTH 1e30f
 #define OPEN_LEAST FL_MS(350) // for a lane to open, and as much again by chance: many may want it
 #define TRY_AGAIN FL_SEC(2)   // nobody could serve us
+#define NEIGHBOURS_ASKED 4    // where the owner cannot be reached
 
 // ---------------------------------------------------------------- sources
 
@@ -127,8 +128,30 @@ static void choose(FlCrowd *crowd, FlTime now)
     }
 }
 
+// One whom we have a lane to already, another one every time, the owner if there is none. Where
+// many look at somebody its own lanes are soon full, and those of whom we know most look at it,
+// too.
+static int32_t some_neighbour(const FlCrowd *crowd, const FlCrowdSource *source, FlTime now)
+{
+    int32_t capacity = crowd->def.lane_capacity;
+    uint64_t luck =
+        fl_random_at((uint64_t)crowd->def.self, (uint64_t)source->member, (uint64_t)now);
+    int32_t first = (int32_t)(luck % (uint64_t)capacity);
+    for (int32_t i = 0; i < capacity; i++) {
+        const FlCrowdLane *lane = &crowd->lanes[(first + i) % capacity];
+        bool fine = lane->member != FL__NOBODY && lane->heard && !lane->over &&
+                    lane->member != source->via && lane->member != source->avoid &&
+                    lane->member != source->member && lane->way_ns >= 0 &&
+                    lane->way_ns <= crowd->def.extra_ns && lane->spare > 0;
+        if (fine) {
+            return lane->member;
+        }
+    }
+    return source->member;
+}
+
 // Leaves a silent source: for the other one we were told of, else for the owner, who is told whom
-// to avoid.
+// to avoid. If it was the owner: for somebody near by.
 static void leave_silent(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
 {
     crowd->stats.recoveries++;
@@ -139,6 +162,11 @@ static void leave_silent(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
         source->avoid = via;
     }
     bool can = other != FL__NOBODY && other != via && crowd->present[other];
+    if (!can && via == source->member && crowd->def.shared && crowd->def.extra_ns > 0) {
+        source->tries = NEIGHBOURS_ASKED;
+        other = some_neighbour(crowd, source, now);
+        can = true;
+    }
     ask_via(crowd, source, can ? other : source->member, now);
 }
 
@@ -163,11 +191,11 @@ static bool is_far(const FlCrowd *crowd, const FlCrowdSource *source)
 
 static void look_after(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
 {
-    if (!crowd->present[source->via]) {
-        leave_silent(crowd, source, now);
-    } else if (source->resting > now) {
+    bool gone = !crowd->present[source->via];
+    if (!gone && source->resting > now) {
         return;
-    } else if (is_silent(crowd, source, now) || is_far(crowd, source)) {
+    }
+    if (gone || is_silent(crowd, source, now) || is_far(crowd, source)) {
         leave_silent(crowd, source, now);
     }
     FlCrowdLane *lane = fl__crowd_lane(crowd, source->via);
@@ -202,6 +230,11 @@ void fl__crowd_redirected(FlCrowd *crowd, int32_t from, const FlCrowdRedirect *r
             ask_via(crowd, source, to, now);
             return;
         }
+    }
+    if (from != redirect->of && source->tries > 0) {
+        source->tries--;
+        ask_via(crowd, source, some_neighbour(crowd, source, now), now);
+        return;
     }
     source->avoid = FL__NOBODY; // nobody is left but whom we avoided
     ask_via(crowd, source, redirect->of, now);

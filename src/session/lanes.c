@@ -35,9 +35,12 @@ struct Lanes {
     FlCrowd *crowd;
     Lane *lanes;
     int32_t *by_address; // open addressing: lane or FL__NONE
+    int16_t *by_member;  // lane or FL__NONE
+    int32_t members;
     int32_t capacity, size;
     int32_t overhead_bytes; // of a datagram, besides its packet
     FlTime seal_due;        // no seal has anything to say before
+    bool seals_turn;        // to speak first
     uint8_t packet[FL_SEAL_HEAD_BYTES + FL_CROWD_PACKET_BYTES + FL_SEAL_PACKET_BYTES];
 };
 
@@ -64,21 +67,21 @@ static void rebuild(Lanes *lanes)
     for (int32_t i = 0; i < lanes->size; i++) {
         lanes->by_address[i] = FL__NONE;
     }
+    for (int32_t i = 0; i < lanes->members; i++) {
+        lanes->by_member[i] = FL__NONE;
+    }
     for (int32_t i = 0; i < lanes->capacity; i++) {
         if (lanes->lanes[i].used) {
             *place_of(lanes, lanes->lanes[i].address) = i;
+            lanes->by_member[lanes->lanes[i].member] = (int16_t)i;
         }
     }
 }
 
 static Lane *lane_of(const Lanes *lanes, int32_t member)
 {
-    for (int32_t i = 0; i < lanes->capacity; i++) {
-        if (lanes->lanes[i].used && lanes->lanes[i].member == member) {
-            return &lanes->lanes[i];
-        }
-    }
-    return NULL;
+    int32_t lane = lanes->by_member[member];
+    return lane != FL__NONE ? &lanes->lanes[lane] : NULL;
 }
 
 // Seals put off what they have to say with every packet, so the time that is kept is a bound, made
@@ -125,7 +128,10 @@ static bool reserve(FlSession *session, Lanes *lanes)
     lanes->lanes = (Lane *)fl_alloc(alloc, (size_t)lanes->capacity * sizeof(Lane), _Alignof(Lane));
     lanes->by_address =
         (int32_t *)fl_alloc(alloc, (size_t)lanes->size * sizeof(int32_t), _Alignof(int32_t));
-    return lanes->lanes != NULL && lanes->by_address != NULL;
+    lanes->members = session->seat_count;
+    lanes->by_member =
+        (int16_t *)fl_alloc(alloc, (size_t)lanes->members * sizeof(int16_t), _Alignof(int16_t));
+    return lanes->lanes != NULL && lanes->by_address != NULL && lanes->by_member != NULL;
 }
 
 bool fl__lanes_begin(FlSession *session, FlTime now)
@@ -165,6 +171,7 @@ void fl__lanes_destroy(FlSession *session)
     fl_crowd_destroy(lanes->crowd);
     fl_free(alloc, lanes->lanes, (size_t)lanes->capacity * sizeof(Lane));
     fl_free(alloc, lanes->by_address, (size_t)lanes->size * sizeof(int32_t));
+    fl_free(alloc, lanes->by_member, (size_t)lanes->members * sizeof(int16_t));
     fl_free(alloc, lanes, sizeof *lanes);
     session->lanes_of_crowd = NULL;
 }
@@ -187,6 +194,16 @@ void fl__lanes_plan(FlSession *session, int32_t order)
 
 // ---------------------------------------------------------------- introduced
 
+static Lane *lane_free(const Lanes *lanes)
+{
+    for (int32_t i = 0; i < lanes->capacity; i++) {
+        if (!lanes->lanes[i].used) {
+            return &lanes->lanes[i];
+        }
+    }
+    return NULL;
+}
+
 void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
     Lanes *lanes = session->lanes_of_crowd;
@@ -197,15 +214,12 @@ void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
     if (!wanted) {
         return;
     }
-    Lane *lane = lane_of(lanes, meet->member);
-    if (lane != NULL) {
+    Lane *before = lane_of(lanes, meet->member);
+    if (before != NULL) {
         fl_crowd_lane_close(lanes->crowd, meet->member); // introduced anew
-        release(lanes, lane, now);
-        lane = NULL;
+        release(lanes, before, now);
     }
-    for (int32_t i = 0; i < lanes->capacity && lane == NULL; i++) {
-        lane = lanes->lanes[i].used ? NULL : &lanes->lanes[i];
-    }
+    Lane *lane = lane_free(lanes);
     if (lane == NULL) {
         return; // no room
     }
@@ -376,6 +390,17 @@ static bool give(FlSession *session, int32_t member, int32_t count, FlTime now, 
     return fl__lane_seal(lane->pair, now, lanes->packet, count, out);
 }
 
+// Bytes that a lane's packet may have now; 0: too few for any.
+static int32_t room_left(FlSession *session, FlTime now)
+{
+    double left = fl__upload_left(session, now);
+    double space = left + RESERVE - session->lanes_of_crowd->overhead_bytes;
+    if (left < 0.0 || space < FL_CROWD_ROOM_BYTES) {
+        return 0;
+    }
+    return space < FL_CROWD_PACKET_BYTES ? (int32_t)space : FL_CROWD_PACKET_BYTES;
+}
+
 bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
     Lanes *lanes = session->lanes_of_crowd;
@@ -385,19 +410,22 @@ bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out)
     FlTime time = fl_session_time(session, now);
     ask_host(session, time);
     close_parted(session, now, time);
-    double left = fl__upload_left(session, now);
-    if (left >= 0.0 && session->sealed != NULL && seals_next(lanes, now, out)) {
+    int32_t room = room_left(session, now);
+    lanes->seals_turn = !lanes->seals_turn; // neither starves the other
+    if (lanes->seals_turn && room > 0 && session->sealed != NULL && seals_next(lanes, now, out)) {
         fl__upload_sent(session, now, out->count, 0);
         return true;
     }
     int32_t count;
     int32_t member;
-    while (left >= 0.0) {
-        double space = left + RESERVE - lanes->overhead_bytes;
-        int32_t room = space < FL_CROWD_PACKET_BYTES ? (int32_t)space : FL_CROWD_PACKET_BYTES;
+    while (room > 0) {
         if (!fl_crowd_next(lanes->crowd, time, lanes->packet + FL_SEAL_HEAD_BYTES, room, &count,
                            &member)) {
-            return false;
+            bool says = session->sealed != NULL && seals_next(lanes, now, out);
+            if (says) {
+                fl__upload_sent(session, now, out->count, 0);
+            }
+            return says;
         }
         if (give(session, member, count, now, out)) {
             fl__upload_sent(session, now, out->count, 0);
@@ -413,11 +441,10 @@ FlTime fl__lanes_deadline(FlSession *session, FlTime now)
     if (lanes == NULL || session->state != FL_SESSION_RUNNING || !fl__time_known(session)) {
         return FL_FOREVER;
     }
-    FlTime deadline = session->sealed != NULL ? lanes->seal_due : FL_FOREVER;
-    if (fl__upload_left(session, now) < 0.0) {
-        FlTime look = fl_time_add(now, BUDGET_LOOK_EVERY);
-        return look < deadline ? look : deadline;
+    if (room_left(session, now) == 0) {
+        return fl_time_add(now, BUDGET_LOOK_EVERY);
     }
+    FlTime deadline = session->sealed != NULL ? lanes->seal_due : FL_FOREVER;
     FlTime time = fl_session_time(session, now);
     FlTime due = fl_crowd_deadline(lanes->crowd, time);
     // A bent clock's inverse is off by a nanosecond or so; never a moment too early.

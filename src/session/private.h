@@ -316,8 +316,10 @@ struct FlSession {
     const char *trouble; // lives for ever; NULL while there is none
 
     FlSessionClock clock;
-    FlTime epoch;   // what `clock` counts from: 0 at the host, a client's joining
-    FlTime told_at; // the last `now` that `clock` was told, less the epoch
+    FlTime epoch;        // what `clock` counts from: 0 at the host, a client's joining
+    FlTime told_at;      // the last `now` that `clock` was told, less the epoch
+    FlTime time_told;    // the same with it,
+    uint32_t time_heard; // and how many datagrams had come
 
     FlSessionState state;
     FlTopology topology;

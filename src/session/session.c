@@ -260,6 +260,7 @@ static void start(FlSession *s, FlTime now)
     for (int32_t i = 0; i < s->by_address_size; i++) {
         s->by_address[i] = FL__NONE;
     }
+    s->time_told = INT64_MIN;
     s->events.capacity = EVENT_RING_BYTES;
     s->notices.capacity = notices_of(&s->def);
     s->random.seed = s->def.seed;

@@ -55,6 +55,13 @@ static void lead_over_pause(FlSession *session, FlTime now)
 
 void fl__time_update(FlSession *session, FlTime now)
 {
+    // Asked for with every packet: at the same moment nothing is new unless something came.
+    if (session->time_told == now && session->time_heard == session->heard_count &&
+        session->told_at == local_of(session, now)) {
+        return;
+    }
+    session->time_told = now;
+    session->time_heard = session->heard_count;
     if (fl__is_host(session)) {
         lead_over_pause(session, now);
     }

@@ -28,6 +28,7 @@ static ScaleFigures scaled(ScaleMode mode, int32_t players, double kbps, uint64_
                       .players = players,
                       .kbps = kbps,
                       .seconds = 4.0,
+                      .loop_ms = 10.0,
                       .motion = &motion,
                       .seed = seed,
                       .sealed = false};

@@ -258,12 +258,13 @@ static void without_a_way_datagrams_are_counted_and_lost(void **state)
 
 // ---------------------------------------------------------------- ways by default
 
-static World *plain_pair(uint64_t seed, const FlImpairSettings *way, FlTime side_ns)
+static World *ticking(uint64_t seed, const FlImpairSettings *way, FlTime side_ns, FlTime tick_ns)
 {
     WorldDef def = world_def_default();
     World *world;
     def.seed = seed;
     def.sealed = false;
+    def.tick_ns = tick_ns;
     assert_int_equal(world_create(&def, &world), FL_OK);
     assert_int_equal(world_way_default(world, way, side_ns), FL_OK);
     for (int32_t i = 0; i < 6; i++) {
@@ -273,6 +274,11 @@ static World *plain_pair(uint64_t seed, const FlImpairSettings *way, FlTime side
         assert_int_equal(world_node_add(world, &node, &index), FL_OK);
     }
     return world;
+}
+
+static World *plain_pair(uint64_t seed, const FlImpairSettings *way, FlTime side_ns)
+{
+    return ticking(seed, way, side_ns, 0);
 }
 
 /// The shortest round trip to the host that a client has measured.
@@ -347,6 +353,39 @@ static void what_lasts_longer_than_a_datagram_cannot_be_shared(void **state)
     world_destroy(world);
 }
 
+static void a_node_looks_at_the_first_of_its_own_ticks(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(5), 0, 0);
+    World *world = ticking(1, &way, 0, FL_MS(20));
+    FlRandom r = random_stream(9);
+    for (int32_t i = 0; i < CASES(1000); i++) {
+        int32_t node = (int32_t)fl_random_below(&r, 6);
+        FlTime time = random_time(&r, 0, FL_SEC(1000));
+        FlTime tick = world_tick(world, node, time);
+        assert_true(tick >= time && tick < time + FL_MS(20));
+        assert_int_equal(world_tick(world, node, tick), tick);
+        assert_int_equal(world_tick(world, node, tick + 1), tick + FL_MS(20));
+        assert_true(node == 0 || world_tick(world, 0, tick) != tick); // nobody else's
+    }
+    assert_int_equal(world_tick(world, 1, FL_FOREVER), FL_FOREVER);
+    world_destroy(world);
+}
+
+/// Datagrams wait for the tick, but are known to have come when they came.
+static void ticks_delay_answers_and_not_arrivals(void **state)
+{
+    (void)state;
+    FlImpairSettings way = way_of(FL_MS(5), 0, 0);
+    World *world = ticking(1, &way, 0, FL_MS(20));
+    world_run(world, FL_SEC(20));
+    assert_true(world_all_in(world));
+    for (int32_t i = 1; i < 6; i++) {
+        assert_true(round_trip(world, i) >= FL_MS(10) && round_trip(world, i) < FL_MS(13));
+    }
+    world_destroy(world);
+}
+
 /// A quiet world costs nothing: no fixed tick.
 static void nothing_happens_between_deadlines(void **state)
 {
@@ -386,6 +425,8 @@ int main(void)
         cmocka_unit_test(a_way_of_its_own_comes_before_the_default),
         cmocka_unit_test(the_default_way_loses_its_share_and_repeats_itself),
         cmocka_unit_test(what_lasts_longer_than_a_datagram_cannot_be_shared),
+        cmocka_unit_test(a_node_looks_at_the_first_of_its_own_ticks),
+        cmocka_unit_test(ticks_delay_answers_and_not_arrivals),
         cmocka_unit_test(without_a_way_datagrams_are_counted_and_lost),
         cmocka_unit_test(nothing_happens_between_deadlines),
     };
