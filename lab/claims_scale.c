@@ -1,8 +1,9 @@
 // D9 and D10: how many players an upload carries, and what happens when all look at one.
 //
 // D9 asks a yes or no of every run (does quality hold with so many players?), so it has no
-// interval: broadcast's most players are searched for, and the others are tried with ten times as
-// many. A full verification searches for theirs, too, at several uploads.
+// interval: broadcast's most players are searched for, and shared packets are tried with ten
+// times as many; so is direct sending with a focus, as published, which is stated. A full
+// verification searches for theirs at several uploads.
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,12 +14,12 @@
 #define TRACE "data/arena/ffa16_20s.csv.gz"
 #define TRACE_SECONDS 60.0
 #define RATIO 10
-#define QUICK_KBPS 171.0
+#define KBPS 171.0
 #define RUNS_MOST 4
 
 // ---------------------------------------------------------------- D9
 
-static LabStatus tenfold(const VerifyDef *def, ScalePlay *play, Finding *finding, LabError *error)
+static LabStatus tenfold(ScalePlay *play, Finding *finding, LabError *error)
 {
     ScaleFound broadcast;
     play->mode = SCALE_BROADCAST;
@@ -36,8 +37,7 @@ static LabStatus tenfold(const VerifyDef *def, ScalePlay *play, Finding *finding
     if (status != LAB_OK) {
         return status;
     }
-    (void)def;
-    finding_add(finding, donny.held || ours.held ? VERDICT_HOLDS : VERDICT_FAILS,
+    finding_add(finding, ours.held ? VERDICT_HOLDS : VERDICT_FAILS,
                 "%.0f kbit/s: broadcast %d; with %d players direct sending %s (%.1f Hz, others "
                 "%.2f Hz), shared packets %s (%.1f Hz, %.2f Hz)",
                 play->kbps, (int)broadcast.most, (int)play->players, donny.held ? "holds" : "fails",
@@ -60,7 +60,7 @@ static LabStatus ratios(ScalePlay *play, Finding *finding, LabError *error)
     double most = found[SCALE_BROADCAST].most;
     double donny = found[SCALE_DONNY].most / most;
     double ours = found[SCALE_OURS].most / most;
-    finding_add(finding, fmax(donny, ours) >= RATIO ? VERDICT_HOLDS : VERDICT_FAILS,
+    finding_add(finding, ours >= RATIO ? VERDICT_HOLDS : VERDICT_FAILS,
                 "%.0f kbit/s: broadcast %.0f, direct %d (%.1f times), shared packets %d (%.1f "
                 "times)",
                 play->kbps, most, (int)found[SCALE_DONNY].most, donny, (int)found[SCALE_OURS].most,
@@ -71,15 +71,15 @@ static LabStatus ratios(ScalePlay *play, Finding *finding, LabError *error)
 static LabStatus measure_scale(const VerifyDef *def, const CrowdMotion *motion, Finding *finding,
                                LabError *error)
 {
-    static const double uploads[] = {171.0, 256.0};
-    ScalePlay play = {.kbps = QUICK_KBPS,
+    static const double uploads[] = {KBPS, 256.0};
+    ScalePlay play = {.kbps = KBPS,
                       .seconds = def->full ? 10.0 : 4.0,
                       .loop_ms = 10.0,
                       .motion = motion,
                       .seed = def->seed,
                       .sealed = true};
     if (!def->full) {
-        return tenfold(def, &play, finding, error);
+        return tenfold(&play, finding, error);
     }
     LabStatus status = LAB_OK;
     for (size_t i = 0; i < sizeof uploads / sizeof *uploads && status == LAB_OK; i++) {

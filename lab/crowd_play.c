@@ -16,6 +16,7 @@
 #define IDOL 1 // member: who came first
 #define STAY 1.25
 #define AFTER_SECONDS 4.0
+#define FORMING FL_SEC(8)
 #define STREAM_UPLOAD 7200u
 #define IDOL_KBPS 128.0
 
@@ -187,6 +188,7 @@ static LabStatus measure(Watch *watch, const CrowdPlay *play, CrowdResult *resul
     if (status != LAB_OK) {
         return status;
     }
+    world_run(game->world, world_now(game->world) + FORMING); // nobody knew at first whom to ask
     FlTime begin = world_now(game->world);
     FlResult added = world_actor_add(game->world, WORLD_LOOKER, begin, look, watch);
     world_run(game->world, begin + FL_MS(100));

@@ -115,7 +115,8 @@ FL_API FlSessionDef fl_session_def_default(void);
 
 typedef struct FlSession FlSession;
 
-/// Reserves everything the session will ever use but its links, which are made as peers join.
+/// Reserves everything the session will ever use but its links, which are made as peers join; and
+/// of a crowd, which is made with the welcome, the seals of its lanes as they come.
 /// Errors: FL_NO_MEMORY; FL_BAD_VALUE (world, link, token or settings out of range;
 /// fl_world_def_problem says what of the world); FL_SYSTEM (libsodium does not start).
 FL_API FL_NODISCARD FlResult fl_session_create(const FlSessionDef *def, FlTime now,

@@ -32,6 +32,8 @@ typedef struct FlCrowdLane {
     int32_t passes;   // watchers whom the other end serves with others' updates,
     int32_t spare;    // and would serve on top, by its last word;
     int32_t lent;     // of these, whom we have sent there since
+    int32_t asked;    // times that it asked to be served anew,
+    FlTime asked_at;  // since then
     uint16_t number;  // of the next packet
     uint16_t newest;  // received,
     uint32_t before;  // and which of the 32 before it
@@ -66,6 +68,7 @@ typedef struct FlCrowdSource {
     int32_t packed_bytes;
     FlTime stamp;
     int32_t hops;
+    int32_t missed; // times that there was no way to its owner
     int32_t tries; // neighbours to ask before its owner is asked again
 } FlCrowdSource;
 

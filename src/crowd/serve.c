@@ -10,6 +10,8 @@
 #define STREAM_BYTES 16 // of a packet with one update, besides overhead
 #define PARCEL_UPDATE_BYTES 13
 #define PARCEL_HEAD_BYTES 16
+#define ASKED_WITHIN FL_MS(500)
+#define ASKED_AT_MOST 16  // in so long, over one lane; who asks more often asks in vain
 #define UPLOAD_SHARE 0.97 // the rest is for lanes that come and go, and the host
 
 // ---------------------------------------------------------------- what we can bear
@@ -288,6 +290,17 @@ static void distrust(FlCrowd *crowd, int32_t member)
     }
 }
 
+// Answers cost upload, and the few places for them are everybody's.
+static bool may_ask(FlCrowdLane *lane, FlTime now)
+{
+    if (fl_span(now, lane->asked_at) >= ASKED_WITHIN) {
+        lane->asked_at = now;
+        lane->asked = 0;
+    }
+    lane->asked++;
+    return lane->asked <= ASKED_AT_MOST;
+}
+
 void fl__crowd_looked(FlCrowd *crowd, int32_t lane, int32_t of, uint8_t attention, int32_t avoid,
                       FlTime now)
 {
@@ -303,7 +316,12 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t lane, int32_t of, uint8_t attentio
         watcher->attention = attention;
         return;
     }
-    distrust(crowd, avoid);
+    if (!may_ask(&crowd->lanes[lane], now)) {
+        return;
+    }
+    if (crowd->lanes[lane].asked == 1) {
+        distrust(crowd, avoid); // one at a time: who says so of everybody is not believed
+    }
     int32_t member = crowd->lanes[lane].member;
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
     bool circle = source != NULL && source->via == member;

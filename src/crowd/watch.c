@@ -16,6 +16,7 @@
 #define HUGE_WORTH 1e30f
 #define OPEN_LEAST FL_MS(350) // for a lane to open, and as much again by chance: many may want it
 #define TRY_AGAIN FL_SEC(2)   // nobody could serve us
+#define MISSED_AT_MOST 2      // tries to reach the owner
 #define NEIGHBOURS_ASKED 4    // where the owner cannot be reached
 
 // ---------------------------------------------------------------- sources
@@ -151,7 +152,7 @@ static int32_t some_neighbour(const FlCrowd *crowd, const FlCrowdSource *source,
 }
 
 // Leaves a silent source: for the other one we were told of, else for the owner, who is told whom
-// to avoid. If it was the owner: for somebody near by.
+// to avoid. If there is no way to the owner: for somebody near by.
 static void leave_silent(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
 {
     crowd->stats.recoveries++;
@@ -162,7 +163,11 @@ static void leave_silent(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
         source->avoid = via;
     }
     bool can = other != FL__NOBODY && other != via && crowd->present[other];
-    if (!can && via == source->member && crowd->def.shared && crowd->def.extra_ns > 0) {
+    const FlCrowdLane *lane = fl__crowd_lane(crowd, via);
+    bool full = via == source->member && (lane == NULL || !lane->heard);
+    source->missed += full ? 1 : 0;
+    if (!can && full && source->missed > MISSED_AT_MOST && crowd->def.shared &&
+        crowd->def.extra_ns > 0) {
         source->tries = NEIGHBOURS_ASKED;
         other = some_neighbour(crowd, source, now);
         can = true;
@@ -257,6 +262,7 @@ void fl__crowd_streamed(FlCrowd *crowd, int32_t lane, const FlUpdate *update, in
     }
     source->heard = now;
     source->avoid = FL__NOBODY;
+    source->missed = 0;
     memcpy(source->packed, packed, (size_t)packed_bytes);
     source->packed_bytes = packed_bytes;
     source->stamp = update->motion.time;

@@ -22,6 +22,7 @@
 #define PLAN_EVERY FL_MS(500) // while many come at once
 #define PLAN_SHRINKS_BELOW 80 // percent of the seats taken
 #define BUDGET_LOOK_EVERY FL_MS(1)
+#define MOVED_AFTER FL_MS(1200) // of silence
 
 typedef struct Lane {
     bool used;
@@ -29,6 +30,7 @@ typedef struct Lane {
     FlAddress address;
     uint16_t conversation; // not sealed
     FlSealPair *pair;      // sealed
+    FlTime heard_at;       // from that address
 } Lane;
 
 struct Lanes {
@@ -41,6 +43,7 @@ struct Lanes {
     int32_t overhead_bytes; // of a datagram, besides its packet
     FlTime seal_due;        // no seal has anything to say before
     bool seals_turn;        // to speak first
+    bool some_early;        // the crowd is still to be told of lanes
     uint8_t packet[FL_SEAL_HEAD_BYTES + FL_CROWD_PACKET_BYTES + FL_SEAL_PACKET_BYTES];
 };
 
@@ -134,6 +137,18 @@ static bool reserve(FlSession *session, Lanes *lanes)
     return lanes->lanes != NULL && lanes->by_address != NULL && lanes->by_member != NULL;
 }
 
+size_t fl__lanes_bytes(const FlSessionDef *def)
+{
+    if (def->topology != FL_TOPOLOGY_CROWD || def->role == FL_ROLE_HOST) {
+        return 0;
+    }
+    FlCrowdDef crowd = def->crowd;
+    crowd.member_capacity = def->peer_capacity + 1;
+    return fl_crowd_memory(&crowd) + sizeof(Lanes) +
+           (size_t)crowd.member_capacity * sizeof(int16_t) +
+           (size_t)crowd.lane_capacity * (sizeof(Lane) + 4 * sizeof(int32_t));
+}
+
 bool fl__lanes_begin(FlSession *session, FlTime now)
 {
     if (session->topology != FL_TOPOLOGY_CROWD || session->lanes_of_crowd != NULL) {
@@ -204,12 +219,34 @@ static Lane *lane_free(const Lanes *lanes)
     return NULL;
 }
 
+static void open_in_crowd(FlSession *session, Lane *lane, FlTime now)
+{
+    Lanes *lanes = session->lanes_of_crowd;
+    FlTime time = fl_session_time(session, now);
+    if (fl_crowd_lane_open(lanes->crowd, lane->member, time) != FL_OK) {
+        release(lanes, lane, now);
+    }
+}
+
+// Who comes is introduced before it knows what time it is, by which lanes grow old.
+static void open_early(FlSession *session, FlTime now)
+{
+    Lanes *lanes = session->lanes_of_crowd;
+    for (int32_t i = 0; lanes->some_early && i < lanes->capacity; i++) {
+        if (lanes->lanes[i].used) {
+            open_in_crowd(session, &lanes->lanes[i], now);
+        }
+    }
+    lanes->some_early = false;
+}
+
 void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
     Lanes *lanes = session->lanes_of_crowd;
     const Member *member = &session->members[meet->member];
-    bool wanted = lanes != NULL && member->present && member->incarnation == meet->incarnation &&
-                  meet->member != session->self && meet->member != session->host &&
+    bool wanted = lanes != NULL && meet->member < lanes->members && member->present &&
+                  member->incarnation == meet->incarnation && meet->member != session->self &&
+                  meet->member != session->host &&
                   (meet->conversation == 0) == (session->sealed != NULL);
     if (!wanted) {
         return;
@@ -227,13 +264,13 @@ void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
     if (session->sealed != NULL && pair == NULL) {
         return;
     }
-    Lane fresh = {true, meet->member, meet->address, meet->conversation, pair};
+    Lane fresh = {true, meet->member, meet->address, meet->conversation, pair, now};
     *lane = fresh;
     rebuild(lanes);
     seal_changed(lanes, lane);
-    FlTime time = fl_session_time(session, now);
-    if (fl_crowd_lane_open(lanes->crowd, meet->member, time) != FL_OK) {
-        release(lanes, lane, now);
+    lanes->some_early = lanes->some_early || !fl__time_known(session);
+    if (!lanes->some_early) {
+        open_in_crowd(session, lane, now);
     }
 }
 
@@ -307,14 +344,23 @@ static bool open_lane(FlSession *session, Lane *lane, FlAddress from, const uint
     return true;
 }
 
-// From where nobody is known: perhaps one who is still being reached.
+// Whoever has an open lane speaks at least so often, or is somewhere else by now.
+static bool may_have_moved(const Lane *lane, FlTime arrival)
+{
+    return !fl__lane_ready(lane->pair) || fl_span(arrival, lane->heard_at) > MOVED_AFTER;
+}
+
+// From where nobody is known: perhaps one who is still being reached, or whose address has changed.
+// The others are not tried, so that strangers cost little.
 static bool take_sealed(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                         FlTime arrival)
 {
     Lanes *lanes = session->lanes_of_crowd;
     int32_t index = *place_of(lanes, from);
     if (index != FL__NONE) {
-        (void)open_lane(session, &lanes->lanes[index], from, bytes, count, arrival, true);
+        Lane *known = &lanes->lanes[index];
+        bool good = open_lane(session, known, from, bytes, count, arrival, true);
+        known->heard_at = good ? arrival : known->heard_at;
         return true;
     }
     bool opened = fl__line_at(session, from) != FL__NONE;
@@ -323,7 +369,7 @@ static bool take_sealed(FlSession *session, FlAddress from, const uint8_t *bytes
     }
     for (int32_t i = 0; i < lanes->capacity && !opened; i++) {
         Lane *lane = &lanes->lanes[i];
-        opened = lane->used && !fl__lane_ready(lane->pair) &&
+        opened = lane->used && may_have_moved(lane, arrival) &&
                  open_lane(session, lane, from, bytes, count, arrival, false);
     }
     return opened;
@@ -408,6 +454,7 @@ bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out)
         return false;
     }
     FlTime time = fl_session_time(session, now);
+    open_early(session, now);
     ask_host(session, time);
     close_parted(session, now, time);
     int32_t room = room_left(session, now);

@@ -137,6 +137,7 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     line->gather_until = FL_FOREVER;
     line->blocked_since = FL_FOREVER;
     line->state_again = FL_FOREVER;
+    line->meet_again = INT64_MIN;
     line->report_next = fl_time_add(now, FL_SEC(1));
     line->doubt_next = now;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);

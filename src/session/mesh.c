@@ -33,11 +33,28 @@ void fl__mesh_introduce(FlSession *session, int32_t number)
     }
 }
 
-void fl__mesh_want(FlSession *session, int32_t one, int32_t other)
+#define WANTS_AT_ONCE 256.0 // more than there are neighbours
+#define WANTS_PER_S 16.0
+
+// What a member costs us, and those it wants to meet, is bounded; who is refused asks again.
+static bool may_want(FlSession *session, int32_t member, FlTime now)
+{
+    FlBudget *wants = &session->lines[session->members[member].line].wants;
+    if (wants->rate_bytes_s == 0.0) {
+        fl_budget_init(wants, WANTS_PER_S, WANTS_AT_ONCE, now);
+    }
+    if (fl_budget_available(wants, now) < 1.0) {
+        return false;
+    }
+    fl_budget_spend(wants, now, 1.0);
+    return true;
+}
+
+void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now)
 {
     bool fine = session->topology == FL_TOPOLOGY_CROWD && one != other && other != session->self &&
                 session->members[one].present && session->members[other].present;
-    if (fine) {
+    if (fine && session->members[one].line != FL__NONE && may_want(session, one, now)) {
         fl__bit_set(unmet_of(session, one), other);
         session->has_unmet = true;
     }
@@ -51,27 +68,39 @@ static FlMeetMessage meet_of(const FlSession *session, int32_t member)
     return meet;
 }
 
-static bool tell_meet(FlSession *session, int32_t member, const FlMeetMessage *meet)
+#define MEET_AGAIN FL_MS(50)
+
+static bool tell_meet(FlSession *session, int32_t member, const FlMeetMessage *meet, FlTime now)
 {
     uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
     fl_meet_message_write(&w, meet);
     FL_ASSERT(!w.failed);
-    int32_t line = session->members[member].line;
-    if (!fl__news_flush(session, line)) {
-        return false;
-    }
-    fl__line_wake(session, line);
-    return fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, bytes,
-                        fl_writer_size(&w)) == FL_OK;
+    int32_t index = session->members[member].line;
+    Line *line = &session->lines[index];
+    bool told = fl__news_flush(session, index) &&
+                fl_link_send(line->link, FL_DELIVERY_ORDERED, bytes, fl_writer_size(&w)) == FL_OK;
+    fl__line_wake(session, index);
+    line->meet_again = told ? INT64_MIN : fl_time_add(now, MEET_AGAIN);
+    return told;
 }
 
-// False: a queue is full; both are told again, with other keys.
+static FlTime meet_again_of(const FlSession *session, int32_t member)
+{
+    return session->lines[session->members[member].line].meet_again;
+}
+
+// False: a queue is full; both are told again later, with other keys. Others need not wait.
 static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now)
 {
     if (session->members[one].line == FL__NONE || session->members[other].line == FL__NONE) {
         return true;
+    }
+    FlTime one_again = meet_again_of(session, one);
+    FlTime other_again = meet_again_of(session, other);
+    if (now < one_again || now < other_again) {
+        return false;
     }
     FlMeetMessage to_one = meet_of(session, other);
     FlMeetMessage to_other = meet_of(session, one);
@@ -81,7 +110,11 @@ static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now
         to_one.conversation = fl__fresh_conversation(session);
         to_other.conversation = to_one.conversation;
     }
-    return tell_meet(session, one, &to_one) && tell_meet(session, other, &to_other);
+    // Who had no room last time comes first, so that the other is not told in vain.
+    if (other_again > one_again) {
+        return tell_meet(session, other, &to_other, now) && tell_meet(session, one, &to_one, now);
+    }
+    return tell_meet(session, one, &to_one, now) && tell_meet(session, other, &to_other, now);
 }
 
 void fl__mesh_update(FlSession *session, FlTime now)
@@ -89,18 +122,19 @@ void fl__mesh_update(FlSession *session, FlTime now)
     if (!session->has_unmet || !fl__is_host(session)) {
         return;
     }
+    session->has_unmet = false;
     for (int32_t one = 0; one < session->member_count; one++) {
         uint64_t *bits = unmet_of(session, one);
         int32_t other = fl__bit_next(bits, session->member_words, 0);
         for (; other != FL__NONE; other = fl__bit_next(bits, session->member_words, other + 1)) {
             bool there = session->members[one].present && session->members[other].present;
             if (there && !introduce(session, one, other, now)) {
-                return; // goes on when there is room
+                session->has_unmet = true; // goes on when there is room
+            } else {
+                fl__bit_clear(bits, other);
             }
-            fl__bit_clear(bits, other);
         }
     }
-    session->has_unmet = false;
 }
 
 void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now)
@@ -227,6 +261,7 @@ static void lead(FlSession *session, FlTime now)
         session->entities[i].confirmed = session->entities[i].ours;
     }
     fl_session_clock_lead(&session->clock, session->told_at, 0);
+    session->time_told = INT64_MIN;
     memset(session->direct, 0,
            (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
     for (int32_t i = 0; i < session->line_count; i++) {
@@ -257,6 +292,7 @@ static void follow(FlSession *session, int32_t index, FlTime now)
     fl_session_clock_init(&session->clock);
     fl_session_clock_lead(&session->clock, local, time);
     fl_session_clock_adopt(&session->clock, fl_link_peer_clock(line->link), local);
+    session->time_told = INT64_MIN;
     promote(session, index, now);
     if (line->early_welcome.members != 0) {
         fl__welcome_again(session, index, &line->early_welcome);

@@ -509,7 +509,7 @@ static bool hear_want(const Hearing *h, FlReader *r)
         member >= h->session->member_count) {
         return false;
     }
-    fl__mesh_want(h->session, h->from, member);
+    fl__mesh_want(h->session, h->from, member, h->now);
     return true;
 }
 

@@ -142,6 +142,8 @@ typedef struct Line {
     FlTime report_next;  // host: when the owner's figures go out again,
     int32_t report_turn; // and the entity slot to go on with
     int32_t plan_told;   // host of a crowd: the order plus one; 0: none yet
+    FlBudget wants;      // and how many introductions its member may ask for
+    FlTime meet_again;   // host: its queue was full; until then its member is introduced to nobody
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
     FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
     bool full;            // an event for it waits for room in that queue
@@ -596,13 +598,14 @@ void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
 bool fl__mesh_take_over(FlSession *session, FlTime now);
 
 /// Two members want to be introduced, by the word of one.
-void fl__mesh_want(FlSession *session, int32_t one, int32_t other);
+void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now);
 
 // ---------------------------------------------------------------- lanes.c
 
 /// We are in: the crowd begins. False: no memory.
 bool fl__lanes_begin(FlSession *session, FlTime now);
 void fl__lanes_destroy(FlSession *session);
+size_t fl__lanes_bytes(const FlSessionDef *def); // seals not counted
 void fl__lanes_member(FlSession *session, int32_t member);
 void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
 void fl__lanes_plan(FlSession *session, int32_t order);

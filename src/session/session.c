@@ -236,8 +236,10 @@ FlSessionMemory fl_session_memory(const FlSessionDef *def)
             sizeof(Entity) + each.entity + members * sizeof(float) + (size_t)like.member_words * 8,
         .pair = each.pair,
     };
+    size_t meetings = 2 * members * (size_t)like.member_words * sizeof(uint64_t);
     memory.all =
-        sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) +
+        sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) + meetings +
+        members * (sizeof(Member) + sizeof(Inputs)) + fl__lanes_bytes(def) +
         memory.line * (size_t)like.line_count +
         (memory.entity + memory.pair * (size_t)like.line_count) * (size_t)def->entity_capacity;
     return memory;

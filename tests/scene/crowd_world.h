@@ -19,8 +19,9 @@
 
 #define CROWD_STEP FL_MS(5)
 #define CROWD_FRAME FL_MS(50)
-#define CROWD_DELAYS 64  // steps that a datagram takes at most
-#define CROWD_WINDOW 200 // steps of a second
+#define CROWD_DELAYS 64   // steps that a datagram takes at most
+#define CROWD_WINDOW 200  // steps of a second
+#define CROWD_MOVED 20000 // ports further on
 #define CROWD_UNIX UINT64_C(1790000000)
 
 typedef struct CrowdDatagram {
@@ -33,6 +34,7 @@ typedef struct CrowdNode {
     FlSession *session;
     bool deaf;     // nothing comes or goes
     bool silent;   // only the host hears it
+    bool moved;    // its address is another one now
     int64_t bytes; // sent, 28 of headers each included,
     int64_t second[400];
     int32_t window[CROWD_WINDOW]; // by steps, of the last second
@@ -207,13 +209,15 @@ static inline void crowd_count(CrowdScene *scene, CrowdNode *node, const FlOutgo
 static inline void crowd_send(CrowdScene *scene, int32_t from, const FlOutgoing *out)
 {
     CrowdNode *node = &scene->nodes[from];
-    int32_t to = out->to.port - 2000;
+    int32_t to = (out->to.port - 2000) % CROWD_MOVED;
+    bool moved = out->to.port - 2000 >= CROWD_MOVED;
     crowd_count(scene, node, out);
     int64_t second = scene->now / FL_SEC(1);
     if (second < 400) {
         node->second[second] += out->count + 28;
     }
-    bool cut = node->deaf || scene->nodes[to].deaf || (node->silent && to != 0);
+    bool cut = node->deaf || scene->nodes[to].deaf || (node->silent && to != 0) ||
+               moved != scene->nodes[to].moved;
     if (cut || fl_random_unit(&scene->random) < scene->loss) {
         return;
     }
@@ -268,9 +272,10 @@ static inline void crowd_step(CrowdScene *scene)
     scene->flights[at] = NULL;
     while (d != NULL) {
         CrowdDatagram *next = d->next;
+        FlAddress from = crowd_address(d->from);
+        from.port = (uint16_t)(from.port + (scene->nodes[d->from].moved ? CROWD_MOVED : 0));
         if (scene->nodes[d->to].session != NULL) {
-            fl_session_receive(scene->nodes[d->to].session, crowd_address(d->from), d->bytes,
-                               d->count, scene->now);
+            fl_session_receive(scene->nodes[d->to].session, from, d->bytes, d->count, scene->now);
         }
         d->next = scene->spare;
         scene->spare = d;

@@ -536,10 +536,11 @@ static void every_combination_shows_what_its_definition_says(void **state)
     (void)state;
     Tally tally = {.hash = hash_start()};
     int32_t combinations = FL_HOLD_COUNT * FL_PLACEMENT_COUNT * FL_CONVERGENCE_COUNT;
+    int32_t networks = CASES(15) > 4 ? CASES(15) : 4; // fewer may have nothing to answer
     for (int32_t c = 0; c < combinations; c++) {
         FlRandom random = random_stream(7100 + (uint64_t)c);
         int64_t before = tally.answered;
-        for (int32_t i = 0; i < CASES(15); i++) {
+        for (int32_t i = 0; i < networks; i++) {
             FlShowDef def = random_def(&random, c);
             tally.hashing = i == 0;
             play(&random, &def, &tally);
