@@ -65,8 +65,17 @@ static bool want_source(FlCrowd *crowd, FlTime now, int32_t *member)
 {
     for (int32_t i = 0; i < crowd->def.focus_count; i++) {
         const FlCrowdSource *source = &crowd->sources[i];
-        if (source->member != FL__NOBODY && ask(crowd, source->via, now)) {
+        if (source->member == FL__NOBODY) {
+            continue;
+        }
+        // Who gets nothing yet may have to go back to the owner: then there is a lane.
+        bool unfed = source->heard == INT64_MIN && crowd->def.shared;
+        if (ask(crowd, source->via, now)) {
             *member = source->via;
+            return true;
+        }
+        if (unfed && ask(crowd, source->member, now)) {
+            *member = source->member;
             return true;
         }
     }

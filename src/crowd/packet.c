@@ -165,6 +165,26 @@ static void keep_packed(FlCrowdLane *lane, const FlUpdate *update, const uint8_t
     }
 }
 
+// Who could say anything about somebody is not heard while its owner, or whom we asked for it,
+// tells us.
+static bool is_believed(const Reading *in, int32_t of, bool stream)
+{
+    const FlCrowd *crowd = in->crowd;
+    const FlCrowdLane *own = fl__crowd_lane(crowd, of);
+    const FlCrowdSource *source = fl__crowd_source(crowd, of);
+    int32_t from = in->lane->member;
+    bool asked = source != NULL && source->via == from;
+    if (stream) { // or from whom we left, until the next one is heard
+        return asked || (source != NULL && source->before == from && source->heard == INT64_MIN);
+    }
+    FlTime told = crowd->more[of].told;
+    FlTime every = own != NULL && own->planned ? 2 * crowd->def.parcel_ns : crowd->def.silence_ns;
+    bool owner = told != INT64_MIN && fl_span(in->now, told) < every;
+    bool watched = source != NULL && source->heard != INT64_MIN && !asked &&
+                   fl_span(in->now, source->heard) < crowd->def.silence_ns;
+    return !owner && !watched;
+}
+
 static void read_update(Reading *in, int32_t hops, bool stream)
 {
     Unpacked spare;
@@ -192,7 +212,11 @@ static void read_update(Reading *in, int32_t hops, bool stream)
         return;
     }
     int32_t way = direct ? 0 : hops;
-    (void)fl__crowd_take(in->crowd, in->lane, update, way, in->now);
+    if (direct || is_believed(in, (int32_t)update->entity, stream)) {
+        (void)fl__crowd_take(in->crowd, in->lane, update, way, in->now);
+    } else {
+        in->crowd->stats.overtaken++;
+    }
     if (direct) {
         keep_packed(in->lane, update, packed, bytes);
     }

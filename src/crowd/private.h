@@ -55,6 +55,7 @@ typedef struct FlCrowdLane {
 typedef struct FlCrowdSource {
     int32_t member;  // FL__NOBODY: free
     int32_t via;     // whom we ask
+    int32_t before;  // whom we asked before, or FL__NOBODY
     int32_t other;   // whom we may ask instead, or FL__NOBODY
     int32_t avoid;   // who was no good, or FL__NOBODY
     FlTime asked;    // the first time that `via` could hear it; FL_FOREVER: not yet
@@ -69,7 +70,7 @@ typedef struct FlCrowdSource {
     FlTime stamp;
     int32_t hops;
     int32_t missed; // times that there was no way to its owner
-    int32_t tries; // neighbours to ask before its owner is asked again
+    int32_t tries;  // neighbours to ask before its owner is asked again
 } FlCrowdSource;
 
 /// Somebody who watches, at the other end of a lane.

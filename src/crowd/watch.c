@@ -29,6 +29,7 @@ FlCrowdSource *fl__crowd_source(const FlCrowd *crowd, int32_t member)
 
 static void ask_via(FlCrowd *crowd, FlCrowdSource *source, int32_t via, FlTime now)
 {
+    source->before = source->via;
     source->via = via;
     source->since = now;
     source->asked = FL_FOREVER;
@@ -46,7 +47,8 @@ static void ask_via(FlCrowd *crowd, FlCrowdSource *source, int32_t via, FlTime n
 
 static void begin(FlCrowd *crowd, FlCrowdSource *source, int32_t member, FlTime now)
 {
-    FlCrowdSource fresh = {.member = member, .other = FL__NOBODY, .avoid = FL__NOBODY};
+    FlCrowdSource fresh = {
+        .member = member, .via = FL__NOBODY, .other = FL__NOBODY, .avoid = FL__NOBODY};
     fresh.stamp = INT64_MIN;
     fresh.begun = now;
     *source = fresh;

@@ -33,7 +33,7 @@ void fl__mesh_introduce(FlSession *session, int32_t number)
     }
 }
 
-#define WANTS_AT_ONCE 256.0 // more than there are neighbours
+#define WANTS_AT_LEAST 256.0 // at once; more than there are neighbours
 #define WANTS_PER_S 16.0
 
 // What a member costs us, and those it wants to meet, is bounded; who is refused asks again.
@@ -41,7 +41,9 @@ static bool may_want(FlSession *session, int32_t member, FlTime now)
 {
     FlBudget *wants = &session->lines[session->members[member].line].wants;
     if (wants->rate_bytes_s == 0.0) {
-        fl_budget_init(wants, WANTS_PER_S, WANTS_AT_ONCE, now);
+        double everybody = session->member_count; // where nobody carries anything
+        fl_budget_init(wants, WANTS_PER_S, everybody > WANTS_AT_LEAST ? everybody : WANTS_AT_LEAST,
+                       now);
     }
     if (fl_budget_available(wants, now) < 1.0) {
         return false;

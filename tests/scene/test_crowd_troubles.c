@@ -58,7 +58,7 @@ static void watch_gaps(CrowdScene *scene, Gaps *gaps, FlTime span)
         for (int32_t i = 1; i < scene->count; i++) {
             FlCrowd *crowd = crowd_of(scene, i);
             FlCrowdView view;
-            if (crowd == NULL || crowd_number(scene, i) == 1 ||
+            if (crowd == NULL || scene->nodes[i].silent || crowd_number(scene, i) == 1 ||
                 fl_crowd_view(crowd, 1, &view) != FL_OK) {
                 continue;
             }
