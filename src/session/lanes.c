@@ -436,10 +436,19 @@ static bool give(FlSession *session, int32_t member, int32_t count, FlTime now, 
     return fl__lane_seal(lane->pair, now, lanes->packet, count, out);
 }
 
+#define LINE_FIRST 300.0 // bytes that lanes leave to the host's line while it waits
+
+// The line to the host waits for the upload: without it we would be taken for gone.
+static bool line_waits(const FlSession *session, FlTime now)
+{
+    int32_t line = session->members[session->host].line;
+    return line != FL__NONE && session->wake[line] <= fl_time_add(now, BUDGET_LOOK_EVERY);
+}
+
 // Bytes that a lane's packet may have now; 0: too few for any.
 static int32_t room_left(FlSession *session, FlTime now)
 {
-    double left = fl__upload_left(session, now);
+    double left = fl__upload_left(session, now) - (line_waits(session, now) ? LINE_FIRST : 0.0);
     double space = left + RESERVE - session->lanes_of_crowd->overhead_bytes;
     if (left < 0.0 || space < FL_CROWD_ROOM_BYTES) {
         return 0;
