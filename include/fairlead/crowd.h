@@ -98,6 +98,9 @@ FL_API bool fl_crowd_wanted(FlCrowd *crowd, FlTime now, int32_t *member);
 /// There is a lane to a member; both ends learn so. Errors: FL_FULL.
 FL_API FL_NODISCARD FlResult fl_crowd_lane_open(FlCrowd *crowd, int32_t member, FlTime now);
 
+/// What goes over it arrives from now on: a word goes at once.
+FL_API void fl_crowd_lane_greet(FlCrowd *crowd, int32_t member);
+
 /// There is none any more.
 FL_API void fl_crowd_lane_close(FlCrowd *crowd, int32_t member);
 

@@ -236,6 +236,15 @@ FlResult fl_crowd_lane_open(FlCrowd *crowd, int32_t member, FlTime now)
     return FL_OK;
 }
 
+void fl_crowd_lane_greet(FlCrowd *crowd, int32_t member)
+{
+    FlCrowdLane *lane = fl__crowd_lane(crowd, member);
+    if (lane != NULL) {
+        lane->pulse_due = INT64_MIN;
+        fl__crowd_wake(crowd, crowd->lane_of[member]);
+    }
+}
+
 void fl_crowd_lane_close(FlCrowd *crowd, int32_t member)
 {
     FlCrowdLane *lane = fl__crowd_lane(crowd, member);

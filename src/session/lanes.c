@@ -329,8 +329,12 @@ static bool open_lane(FlSession *session, Lane *lane, FlAddress from, const uint
     Opened opened = {0};
     FlAddress at;
     Lanes *lanes = session->lanes_of_crowd;
+    bool ready = fl__lane_ready(lane->pair);
     if (!fl__lane_open(session, lane->pair, from, count, arrival, blame, &opened, &at)) {
         return false;
+    }
+    if (!ready && fl__lane_ready(lane->pair)) {
+        fl_crowd_lane_greet(lanes->crowd, lane->member);
     }
     seal_changed(lanes, lane);
     if (at.family != FL_FAMILY_NONE && !fl_address_equal(at, lane->address)) {

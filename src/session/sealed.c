@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-#define MEET_WITHIN_S 30  // introductions are good for this long
-#define PAIR_TIMEOUT_S 60 // silence that ends a pair: a packet every 15 s keeps it
+#define MEET_WITHIN_S 30     // introductions are good for this long
+#define LANE_REACH FL_MS(60) // between attempts: somebody waits for what comes over it
+#define PAIR_TIMEOUT_S 60    // silence that ends a pair: a packet every 15 s keeps it
 
 struct Sealed {
     FlSealServer *server; // host
@@ -485,7 +486,8 @@ void fl__sealed_introduce(FlSession *session, int32_t one, int32_t other, FlTime
     put_keys(&second, to_other);
 }
 
-static FlSealPair *make_pair(FlSession *session, const FlMeetMessage *meet, FlTime now)
+static FlSealPair *make_pair(FlSession *session, const FlMeetMessage *meet, FlTime reach_ns,
+                             FlTime now)
 {
     FlReader r;
     fl_reader_init(&r, meet->keys, meet->key_bytes);
@@ -496,13 +498,14 @@ static FlSealPair *make_pair(FlSession *session, const FlMeetMessage *meet, FlTi
     def.unix_s = unix_at(session->sealed, now);
     def.random = session->sealed->random;
     def.alloc = session->def.alloc;
+    def.reach_ns = reach_ns > 0 ? reach_ns : def.reach_ns;
     FlSealPair *pair = NULL;
     return fl_seal_pair_create(&def, now, &pair) == FL_OK ? pair : NULL;
 }
 
 bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, FlTime now)
 {
-    line->pair = make_pair(session, meet, now);
+    line->pair = make_pair(session, meet, 0, now);
     session->has_pairs = session->has_pairs || line->pair != NULL;
     return line->pair != NULL;
 }
@@ -511,7 +514,7 @@ bool fl__sealed_meet(FlSession *session, Line *line, const FlMeetMessage *meet, 
 
 FlSealPair *fl__lane_pair(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
-    return make_pair(session, meet, now);
+    return make_pair(session, meet, LANE_REACH, now);
 }
 
 void fl__lane_part(FlSealPair *pair, FlTime now)
