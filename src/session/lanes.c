@@ -251,10 +251,10 @@ void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
     if (!wanted) {
         return;
     }
-    Lane *before = lane_of(lanes, meet->member);
-    if (before != NULL) {
+    int32_t before = lanes->by_member[meet->member];
+    if (before != FL__NONE) {
         fl_crowd_lane_close(lanes->crowd, meet->member); // introduced anew
-        release(lanes, before, now);
+        release(lanes, &lanes->lanes[before], now);
     }
     Lane *lane = lane_free(lanes);
     if (lane == NULL) {
