@@ -5,7 +5,8 @@
 //   lane.c    lanes: wanted, open, over
 //   watch.c   who looks at whom: our sources
 //   serve.c   our watchers: serving them, or sending them on
-//   packet.c  packets in and out
+//   send.c    packets out: what goes in them, and when
+//   receive.c packets in
 //   crowd.c   making one, our avatar, what we know of others
 #ifndef FAIRLEAD_CROWD_PRIVATE_H
 #define FAIRLEAD_CROWD_PRIVATE_H
@@ -171,6 +172,23 @@ struct FlCrowd {
     double parcel_bytes_s; // what parcels take, as of the last look
     FlCrowdStats stats;
 };
+
+// ---------------------------------------------------------------- packets: send.c, receive.c
+
+/// What a packet's sections are, and numbers that both ends go by.
+enum {
+    KIND_PULSE = 1,
+    KIND_STREAM = 2,
+    KIND_PARCEL = 3,
+    KIND_LOOK = 4,
+    KIND_REDIRECT = 5,
+    KIND_PART = 6,
+};
+
+#define NUMBER_BYTES 2
+#define HOPS_AT_MOST 15
+#define NO_ONE 0xffffu
+#define PULSE_STEP FL_MS(1)
 
 // ---------------------------------------------------------------- plan.c
 
