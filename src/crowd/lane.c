@@ -68,8 +68,8 @@ static bool want_source(FlCrowd *crowd, FlTime now, int32_t *member)
         if (source->member == FL__NOBODY) {
             continue;
         }
-        // Who gets nothing yet may have to go back to the owner: then there is a lane.
-        bool unfed = source->heard == INT64_MIN && crowd->def.shared;
+        // Who lost its source may have to go back to the owner: then there is a lane.
+        bool unfed = source->lost && crowd->def.shared;
         if (ask(crowd, source->via, now)) {
             *member = source->via;
             return true;

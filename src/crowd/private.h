@@ -65,6 +65,7 @@ typedef struct FlCrowdSource {
     FlTime begun;    // we watch it since then
     FlTime heard;    // an update came by `via`; INT64_MIN: none yet
     FlTime look_due;
+    bool lost;                           // it came, and then no more
     FlTime resting;                      // nobody could serve us: until then we do not ask
     uint8_t packed[FL_UPDATE_BYTES_MAX]; // the newest, to be passed on
     int32_t packed_bytes;

@@ -158,6 +158,7 @@ static int32_t some_neighbour(const FlCrowd *crowd, const FlCrowdSource *source,
 static void leave_silent(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
 {
     crowd->stats.recoveries++;
+    source->lost = source->lost || source->heard != INT64_MIN;
     int32_t via = source->via;
     int32_t other = source->other;
     source->other = FL__NOBODY;
@@ -263,6 +264,7 @@ void fl__crowd_streamed(FlCrowd *crowd, int32_t lane, const FlUpdate *update, in
         return; // nothing new: as good as silence
     }
     source->heard = now;
+    source->lost = false;
     source->avoid = FL__NOBODY;
     source->missed = 0;
     memcpy(source->packed, packed, (size_t)packed_bytes);
