@@ -415,4 +415,8 @@ FL_API const char *fl_update_fault_name(FlUpdateFault fault);
 FL_API FL_NODISCARD FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world,
                                                    FlTime stamp, FlUpdate *update);
 
+/// Passes over one update. False, and the reader has failed or stands anywhere: fl_update_decode
+/// would find a fault other than a time that is out of range.
+FL_API FL_NODISCARD bool fl_update_skip(FlReader *reader, const FlWorld *world);
+
 #endif

@@ -636,3 +636,21 @@ FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime st
     }
     return fault;
 }
+
+// Where no field has a value that only decoding shows to be impossible, looking at ranges will do.
+bool fl_update_skip(FlReader *reader, const FlWorld *world)
+{
+    FlReader start = *reader;
+    Fields fields;
+    bool plain = take_form(reader, &fields) && !fields.wide && fields.facing != FL_FACING_FREE;
+    if (!plain) {
+        FlUpdate update;
+        *reader = start;
+        return fl_update_decode(reader, world, 0, &update) == FL_UPDATE_OK;
+    }
+    uint64_t head = fl_reader_take(reader, world->entity_width + LIFE_WIDTH + TIME_WIDTH);
+    uint64_t entity = head & (((uint64_t)1 << world->entity_width) - 1);
+    bool good = take_values(reader, world, &fields);
+    good &= fl_reader_take(reader, -reader->bit_count & 7) == 0;
+    return good && !reader->failed && entity < (uint64_t)world->def.entity_capacity;
+}

@@ -376,8 +376,10 @@ static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t
     flush(session);
 }
 
-void fl__actions_update(FlSession *session, FlTime now)
+// Sends what is due.
+static void advance(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     Actions *actions = session->actions;
     if (actions == NULL || session->state != FL_SESSION_RUNNING) {
         return;
@@ -392,16 +394,24 @@ void fl__actions_update(FlSession *session, FlTime now)
     }
 }
 
-FlTime fl__actions_deadline(const FlSession *session, FlTime now)
+static FlTime deadline(void *self, FlTime now)
 {
+    const FlSession *session = (const FlSession *)self;
     const Actions *actions = session->actions;
     if (actions == NULL || !actions->started || session->state != FL_SESSION_RUNNING) {
         return FL_FOREVER;
     }
-    FlTime deadline = has_room(actions) ? fl_lags_deadline(actions->lags, now) : FL_FOREVER;
+    FlTime lags = has_room(actions) ? fl_lags_deadline(actions->lags, now) : FL_FOREVER;
     FlTime due = fl_action_deadline(session); // what is due already waits for the game, not for us
-    return due > now && due < deadline ? due : deadline;
+    return due > now && due < lags ? due : lags;
 }
+
+// Its messages are events of the session's own types.
+const Feature fl__feature_action = {
+    .name = "action",
+    .advance = advance,
+    .deadline = deadline,
+};
 
 // ---------------------------------------------------------------- arriving
 

@@ -105,7 +105,7 @@ static void resolve(FlSession *session, int32_t member, int64_t newest)
     agreed->told[member] = INT64_MIN;
 }
 
-void fl__agreed_left(FlSession *session, int32_t member)
+static void left(FlSession *session, int32_t member)
 {
     Agreed *agreed = &session->agreed;
     agreed->joiner.member = agreed->joiner.member == member ? FL__NONE : agreed->joiner.member;
@@ -314,7 +314,7 @@ bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
     for (int32_t i = 0; i < session->seat_count && session->agreed.begun; i++) {
         bool there = session->members[i].present || (session->agreed.gone & bit_of(i)) != 0;
         if (!there) {
-            fl__agreed_left(session, i); // perhaps that came before this
+            left(session, i); // perhaps that came before this
         }
     }
     return true;
@@ -493,3 +493,16 @@ void fl__agreed_tell(FlSession *session)
         tell_as_client(session);
     }
 }
+
+static void changed(void *self, const Change *change)
+{
+    if (change->kind == CHANGE_MEMBER_LEAVES) {
+        left((FlSession *)self, change->member);
+    }
+}
+
+// Its messages are events of the session's own types.
+const Feature fl__feature_agreed = {
+    .name = "timeline",
+    .changed = changed,
+};

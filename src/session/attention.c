@@ -14,7 +14,6 @@
 //   8     value    1/255  0: not at all, 255: at nothing else
 #include "private.h"
 
-#define KIND_ATTENTION 8
 #define ENOUGH 8 // steps of 1/255
 #define UNTOLD (-1)
 
@@ -33,17 +32,17 @@ static bool is_news(const Entity *entity)
 static void note_news(FlSession *session, const Entity *entity)
 {
     if (is_news(entity)) {
-        Telling attention = fl__attention_telling(session);
-        fl__telling_due(&attention, fl__entity_slot(session, entity));
+        fl__telling_due(&session->attention_due, fl__entity_slot(session, entity));
     }
 }
 
-void fl__attention_begin(FlSession *session, Entity *entity)
+// A new entity: nobody looks at it yet.
+static void begin(FlSession *session, Entity *entity)
 {
     int32_t slot = fl__entity_slot(session, entity);
     entity->attention_told = UNTOLD;
     entity->attention_line = FL__NONE;
-    fl__bit_clear(session->attention_due, slot);
+    fl__bit_clear(session->attention_due.words, slot);
     for (int32_t line = 0; line < session->line_count; line++) {
         fl_ledger_attention(session->ledger, slot, line, 0.0);
     }
@@ -68,7 +67,8 @@ FlResult fl_entity_attention(FlSession *session, FlEntityId id, double value)
     return FL_OK;
 }
 
-void fl__attention_line_open(FlSession *session, int32_t line)
+// Whoever is at the other end now knows nothing of what we look at.
+static void line_opened(FlSession *session, int32_t line)
 {
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
         Entity *entity = &session->entities[i];
@@ -79,17 +79,26 @@ void fl__attention_line_open(FlSession *session, int32_t line)
     }
 }
 
-void fl__attention_fate(FlSession *session, int32_t line, int32_t slot, uint32_t value,
-                        bool delivered)
+static void outcome(void *self, int32_t line, const Item *item, const Fate *fate)
 {
-    Entity *entity = &session->entities[slot];
+    FlSession *session = (FlSession *)self;
+    Entity *entity = &session->entities[item->index];
     bool current = fl__entity_live(entity) && entity->attention_line == line &&
-                   entity->attention_told == (int32_t)value;
-    if (!delivered && current) {
+                   entity->attention_told == (int32_t)item->value;
+    if (!fate->delivered && current) {
         entity->attention_told = UNTOLD;
         // UNTOLD is as good as 0 only to who never heard of it.
-        Telling attention = fl__attention_telling(session);
-        fl__telling_due(&attention, slot);
+        fl__telling_due(&session->attention_due, item->index);
+    }
+}
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_LINE_OPENED) {
+        line_opened(session, change->line);
+    } else if (change->kind == CHANGE_ENTITY_MADE) {
+        begin(session, change->entity);
     }
 }
 
@@ -119,18 +128,43 @@ static uint8_t tell(Entity *entity)
     return entity->attention;
 }
 
-Telling fl__attention_telling(FlSession *session)
+static const Telling TELLING = {SECTION_ATTENTION, 255, goes, tell, heard};
+
+static Want want(const void *self, int32_t index, FlTime now)
 {
-    Telling telling = {session->attention_due,
-                       &session->attentive,
-                       ITEM_ATTENTION,
-                       KIND_ATTENTION,
-                       255,
-                       goes,
-                       tell,
-                       heard};
-    return telling;
+    (void)now;
+    const FlSession *session = (const FlSession *)self;
+    return fl__telling_want(session, &TELLING, &session->attention_due, index);
 }
+
+static void write(void *self, PacketOut *out)
+{
+    fl__telling_write(&TELLING, &((FlSession *)self)->attention_due, out);
+}
+
+static bool skip(const void *self, PacketIn *in)
+{
+    return fl__telling_skip((const FlSession *)self, &TELLING, in->r);
+}
+
+static void take(void *self, PacketIn *in)
+{
+    (void)self;
+    fl__telling_take(&TELLING, in);
+}
+
+const Feature fl__feature_attention = {
+    .name = "attention",
+    .sections = {SECTION_ATTENTION, 1},
+    .rides = true,
+    .repeats = true,
+    .want = want,
+    .write = write,
+    .skip = skip,
+    .take = take,
+    .outcome = outcome,
+    .changed = changed,
+};
 
 // ---------------------------------------------------------------- asking
 

@@ -112,15 +112,14 @@ static void answer(FlSession *session, Entity *entity, FlCallKey key, FlAnswer w
     }
 }
 
-bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
+static bool answer_heard(FlSession *session, const MessageIn *in)
 {
     FlAnswerMessage m;
-    int32_t bytes = r->size_bits / 8;
-    if (!fl_answer_message_read(r, &m) || m.key.from >= session->member_count) {
+    if (!fl_answer_message_read(in->r, &m) || m.key.from >= session->member_count) {
         return false;
     }
-    fl_calls_note(session->calls, FL_CALLS_BYTES_IN, (uint64_t)bytes);
-    const Line *line = &session->lines[index];
+    fl_calls_note(session->calls, FL_CALLS_BYTES_IN, (uint64_t)in->bytes);
+    const Line *line = &session->lines[in->line];
     bool host = fl__is_host(session);
     Entity *entity = entity_of(session, m.number);
     bool from_host = !host && !line->direct;
@@ -134,7 +133,7 @@ bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now
     bool self = m.key.from == session->self &&
                 m.key.of == (uint8_t)session->members[session->self].incarnation;
     if (self) {
-        take_answer(session, entity, &m, fl_session_time(session, now));
+        take_answer(session, entity, &m, in->time);
     } else if (host) {
         if (m.version != 0 && !entity->ours && m.epoch == entity->epoch) {
             fl__state_keep(session, entity, m.version, m.state, m.count);
@@ -182,15 +181,14 @@ static bool take_call(FlSession *session, Entity *entity, const FlCallMessage *m
     return false;
 }
 
-bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
+static bool call_heard(FlSession *session, const MessageIn *in)
 {
     FlCallMessage m;
-    int32_t bytes = r->size_bits / 8;
-    if (!fl_call_message_read(r, &m) || m.key.from >= session->member_count) {
+    if (!fl_call_message_read(in->r, &m) || m.key.from >= session->member_count) {
         return false;
     }
-    fl_calls_note(session->calls, FL_CALLS_BYTES_IN, (uint64_t)bytes);
-    const Line *line = &session->lines[index];
+    fl_calls_note(session->calls, FL_CALLS_BYTES_IN, (uint64_t)in->bytes);
+    const Line *line = &session->lines[in->line];
     bool host = fl__is_host(session);
     Entity *entity = entity_of(session, m.number);
     bool after = entity != NULL && m.hops > 0 && line->member == entity->owner_before;
@@ -200,9 +198,9 @@ bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
         return true;
     }
     if (entity->ours) {
-        return take_call(session, entity, &m, now);
+        return take_call(session, entity, &m, in->now);
     }
-    if (host && fl__call_impossible(session, entity, &m, now)) {
+    if (host && fl__call_impossible(session, entity, &m, in->now)) {
         m.count = 0; // the owner refuses it, if it has not decided it before
     }
     bool behind = !host && was_ours(session, entity);
@@ -352,29 +350,6 @@ void fl__call_update(FlSession *session, FlTime now)
     }
 }
 
-FlTime fl__call_deadline(const FlSession *session)
-{
-    FlTime asked = fl_calls_deadline(session->calls);
-    if (asked == FL_FOREVER || !fl__time_known(session)) {
-        return FL_FOREVER;
-    }
-    return fl_time_add(fl_session_when(session, asked), FL_US(1));
-}
-
-void fl__call_moved(FlSession *session, const Entity *entity)
-{
-    fl_calls_again(session->calls, (uint16_t)entity->number, latest_time(session));
-}
-
-void fl__call_ended(FlSession *session, const Entity *entity)
-{
-    FlCallMessage m;
-    fl_calls_drop(session->calls, (uint16_t)entity->number, latest_time(session));
-    while (fl_calls_unheard(session->calls, (uint16_t)entity->number, &m)) {
-        fl_calls_note(session->calls, FL_CALLS_ASTRAY, 1);
-    }
-}
-
 void fl__call_follow(FlSession *session, const Entity *entity)
 {
     FlCallMessage m;
@@ -417,32 +392,85 @@ static void inherit(FlSession *session, Entity *entity, const FlEstateMessage *m
 
 // To the host by the owner that gives an entity away, and by the host to the one who gets it; in
 // order, before the word that it is so.
-bool fl__estate_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
+static bool estate_heard(FlSession *session, const MessageIn *in)
 {
     FlEstateMessage m;
-    if (!fl_estate_message_read(r, &m) || m.number >= session->world.def.entity_capacity) {
+    if (!fl_estate_message_read(in->r, &m) || m.number >= session->world.def.entity_capacity) {
         return false;
     }
-    const Line *line = &session->lines[index];
     bool host = fl__is_host(session);
     Entity *entity = entity_of(session, m.number);
     if (host) {
-        bool theirs = entity != NULL && entity->owner == line->member && !entity->orphan &&
+        bool theirs = entity != NULL && entity->owner == in->from && !entity->orphan &&
                       m.epoch == (uint16_t)(entity->epoch + 1);
         if (theirs) {
-            inherit(session, entity, &m, fl_session_time(session, now));
+            inherit(session, entity, &m, in->time);
         }
         session->count[FL_SESSION_FOREIGN] += theirs ? 0 : 1;
         return true;
     }
-    if (line->direct) {
+    if (!in->from_host) {
         return true; // from one who hosts before we know it
     }
     if (entity == NULL) {
         entity = fl__entity_take(session, m.number, (uint16_t)(m.epoch - 1), FL__NONE);
     }
     if (entity != NULL && fl_epoch_newer(m.epoch, entity->epoch)) {
-        inherit(session, entity, &m, fl_session_time(session, now));
+        inherit(session, entity, &m, in->time);
     }
     return true;
 }
+
+// ---------------------------------------------------------------- the feature
+
+static void advance(void *self, FlTime now)
+{
+    fl__call_update((FlSession *)self, now);
+}
+
+static FlTime deadline(void *self, FlTime now)
+{
+    const FlSession *session = (const FlSession *)self;
+    (void)now;
+    FlTime asked = fl_calls_deadline(session->calls);
+    if (asked == FL_FOREVER || !fl__time_known(session)) {
+        return FL_FOREVER;
+    }
+    return fl_time_add(fl_session_when(session, asked), FL_US(1));
+}
+
+static bool message(void *self, MessageIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    switch (in->kind) {
+    case FL_GROUP_CALL:
+        return call_heard(session, in);
+    case FL_GROUP_ANSWER:
+        return answer_heard(session, in);
+    default:
+        return estate_heard(session, in);
+    }
+}
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_ENTITY_MOVED) {
+        fl_calls_again(session->calls, (uint16_t)change->entity->number, latest_time(session));
+    } else if (change->kind == CHANGE_ENTITY_GONE) {
+        FlCallMessage m;
+        fl_calls_drop(session->calls, (uint16_t)change->entity->number, latest_time(session));
+        while (fl_calls_unheard(session->calls, (uint16_t)change->entity->number, &m)) {
+            fl_calls_note(session->calls, FL_CALLS_ASTRAY, 1);
+        }
+    }
+}
+
+const Feature fl__feature_call = {
+    .name = "call",
+    .messages = {FL_GROUP_CALL, 3},
+    .advance = advance,
+    .deadline = deadline,
+    .message = message,
+    .changed = changed,
+};

@@ -79,8 +79,8 @@ Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int
         session->reported[(int64_t)slot * session->member_count + i] = -1.0f; // not known
     }
     fl_ledger_entity_begin(session->ledger, slot, &entity->def.send);
-    fl__attention_begin(session, entity);
-    fl__guide_begin(session, entity);
+    Change made = {.kind = CHANGE_ENTITY_MADE, .entity = entity};
+    fl__changed(session, &made);
     return entity;
 }
 
@@ -125,13 +125,11 @@ void fl__entity_remove(FlSession *session, Entity *entity)
     FlNotice notice = {.kind = FL_NOTICE_ENTITY_GONE,
                        .entity = fl__entity_id(session, entity),
                        .peer = fl__peer_id(session, entity->owner)};
-    fl__call_ended(session, entity);
+    Change gone = {.kind = CHANGE_ENTITY_GONE, .entity = entity};
+    fl__changed(session, &gone);
     fl_ledger_entity_end(session->ledger, slot);
     session->by_number[entity->number] = FL__NONE;
     entity->generation++;
-    for (int32_t line = 0; line < session->line_count; line++) {
-        fl__bit_clear(&session->state_due[line * session->entity_words], slot);
-    }
     if (fl__is_host(session) || entity->ours) {
         fl__news_entity(session, entity->number, FL__NONE);
     }
@@ -533,7 +531,8 @@ void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t ep
         fl__notice(session, &notice);
     }
     fl__entity_watch(session, entity, time);
-    fl__call_moved(session, entity);
+    Change moved = {.kind = CHANGE_ENTITY_MOVED, .entity = entity};
+    fl__changed(session, &moved);
 }
 
 void fl__entity_disown(FlSession *session, Entity *entity, FlTime time)

@@ -175,8 +175,10 @@ static void resume(FlSession *session, Held *held)
     }
 }
 
-void fl__event_resume(FlSession *session, FlTime now)
+// Goes on passing on what somebody's full queue held up.
+static void advance(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     if (session->held_count > 0) {
         resume(session, &session->held);
         for (int32_t i = 0; i < session->line_count; i++) {
@@ -198,35 +200,50 @@ void fl__event_resume(FlSession *session, FlTime now)
     }
 }
 
-bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now)
+// It is kept if it is for us, and passed on if we are the host.
+static bool message(void *self, MessageIn *in)
 {
-    Line *line = &session->lines[index];
-    FlReader r;
-    fl_reader_init(&r, session->message, count);
-    (void)fl_reader_take(&r, 8);
+    FlSession *session = (FlSession *)self;
+    Line *line = &session->lines[in->line];
     FlEventHead head;
-    if (!fl_event_head_read(&r, &head) || head.from >= session->member_count) {
+    if (!fl_event_head_read(in->r, &head) || head.from >= session->member_count) {
         return false;
     }
     bool host = fl__is_host(session);
     bool theirs = head.from == line->member || (!host && line->member == session->host);
-    int32_t bytes = fl_reader_left(&r);
+    int32_t bytes = fl_reader_left(in->r);
     if (!theirs || bytes > FL_EVENT_BYTES) {
         return false;
     }
     if (is_for(&head, session->self)) {
-        const uint8_t *start = fl_reader_bytes(&r, bytes);
+        const uint8_t *start = fl_reader_bytes(in->r, bytes);
         if (!is_action(&head)) {
             keep(session, &head, start, bytes);
-        } else if (!fl__actions_heard(session, &head, start, bytes, now)) {
+        } else if (!fl__actions_heard(session, &head, start, bytes, in->now)) {
             return false;
         }
     }
     if (host) {
-        begin_held(session, &line->held, session->message, count);
+        begin_held(session, &line->held, session->message, in->bytes);
     }
     return true;
 }
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_LINE_CLOSED) {
+        session->held_count -= session->lines[change->line].held.count > 0 ? 1 : 0;
+    }
+}
+
+const Feature fl__feature_event = {
+    .name = "event",
+    .messages = {FL_GROUP_EVENT, 1},
+    .advance = advance,
+    .message = message,
+    .changed = changed,
+};
 
 // ---------------------------------------------------------------- sending
 

@@ -32,8 +32,6 @@
 
 #include <string.h>
 
-#define KIND_GUIDED 9
-#define KIND_NEAR 10
 #define GUIDED_HEAD 3
 #define UNTOLD (-1)
 
@@ -45,12 +43,13 @@
 
 // ---------------------------------------------------------------- the owner
 
-void fl__guide_begin(FlSession *session, Entity *entity)
+// A new entity: nothing is known of its replicas, nor of ours.
+static void begin(FlSession *session, Entity *entity)
 {
     int32_t slot = fl__entity_slot(session, entity);
     entity->guide_ahead = AHEAD_FIRST;
     entity->near_told = UNTOLD;
-    fl__bit_clear(session->near_due, slot);
+    fl__bit_clear(session->near_due.words, slot);
     for (int32_t line = 0; line < session->line_count; line++) {
         fl__bit_clear(&session->near[line * session->entity_words], slot);
     }
@@ -121,17 +120,16 @@ int32_t fl__guide_bytes(const FlSession *session, int32_t slot)
            fl_guidance_bytes(&session->world, session->entities[slot].guidance.aimed);
 }
 
-int32_t fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside)
+void fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside)
 {
     const Entity *entity = &session->entities[slot];
-    fl_writer_put(w, KIND_GUIDED, 8);
+    fl_writer_put(w, SECTION_GUIDED, 8);
     fl_writer_put(w, 1, 8);
     fl_writer_put(w, beside, 8);
     fl_writer_put(w, entity->epoch & 0xffu, 8);
     bool written = fl_guidance_encode(w, &session->world, &entity->guidance);
     FL_ASSERT(written); // it was rounded
     session->count[FL_SESSION_GUIDANCE_SENT]++;
-    return fl__guide_bytes(session, slot);
 }
 
 void fl__guide_learn(FlSession *session, int32_t index, int32_t slot, FlTime time)
@@ -182,22 +180,34 @@ void fl__guide_snapshots(Entity *entity, FlTime arrived)
     }
 }
 
-bool fl__guided_read(FlSession *session, int32_t index, FlReader *r, const Moment *when, bool take)
+static bool skip_guided(const FlSession *session, const PacketIn *in)
 {
-    uint64_t count = fl_reader_take(r, 8);
-    uint64_t beside = fl_reader_take(r, 8);
-    bool direct = session->lines[index].direct;
-    bool sound = count >= 1 && beside <= 1 && !(direct && !fl__time_known(session));
+    uint64_t count = fl_reader_take(in->r, 8);
+    uint64_t beside = fl_reader_take(in->r, 8);
+    bool early = session->lines[in->line].direct && !fl__time_known(session);
+    bool sound = count >= 1 && beside <= 1 && !early;
     for (uint64_t i = 0; i < count && sound; i++) {
-        uint8_t epoch = (uint8_t)fl_reader_take(r, 8);
         FlGuidance guidance;
-        sound = fl_guidance_decode(r, &session->world, when->near, &guidance);
-        if (sound && take) {
-            uint16_t near = session->number_epoch[guidance.entity];
-            heard(session, index, &guidance, fl_epoch_unwrap(near, epoch), beside == 1, when);
-        }
+        (void)fl_reader_take(in->r, 8);
+        sound = fl_guidance_decode(in->r, &session->world, 0, &guidance);
     }
-    return sound && !r->failed;
+    return sound && !in->r->failed;
+}
+
+static void take_guided(FlSession *session, PacketIn *in)
+{
+    const Moment *when = fl__packet_when(in);
+    uint64_t count = fl_reader_take(in->r, 8);
+    bool beside = fl_reader_take(in->r, 8) == 1;
+    for (uint64_t i = 0; i < count; i++) {
+        uint8_t epoch = (uint8_t)fl_reader_take(in->r, 8);
+        FlGuidance guidance;
+        if (!fl_guidance_decode(in->r, &session->world, when->near, &guidance)) {
+            return; // its time is out of range
+        }
+        uint16_t near = session->number_epoch[guidance.entity];
+        heard(session, in->line, &guidance, fl_epoch_unwrap(near, epoch), beside, when);
+    }
 }
 
 // Tells the owner, if it is to be told: who never heard anything takes a replica for far.
@@ -206,8 +216,7 @@ static void say_near(FlSession *session, Entity *entity, bool near)
     entity->near = near;
     bool told = entity->near_told == 1;
     if (near != told || entity->near_told == UNTOLD) {
-        Telling telling = fl__near_telling(session);
-        fl__telling_due(&telling, fl__entity_slot(session, entity));
+        fl__telling_due(&session->near_due, fl__entity_slot(session, entity));
     }
 }
 
@@ -251,7 +260,7 @@ FlResult fl_entity_guide_view(FlSession *session, FlEntityId id, const FlReplica
 
 // ---------------------------------------------------------------- near
 
-void fl__near_line_open(FlSession *session, int32_t line)
+static void line_opened(FlSession *session, int32_t line)
 {
     int32_t member = session->lines[line].member;
     memset(&session->near[line * session->entity_words], 0,
@@ -264,14 +273,24 @@ void fl__near_line_open(FlSession *session, int32_t line)
     }
 }
 
-void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value)
+static void outcome(void *self, int32_t line, const Item *item, const Fate *fate)
 {
-    Entity *entity = &session->entities[slot];
-    if (fl__entity_live(entity) && entity->owner == session->lines[line].member &&
-        entity->near_told == (int32_t)value) {
+    FlSession *session = (FlSession *)self;
+    Entity *entity = &session->entities[item->index];
+    if (!fate->delivered && fl__entity_live(entity) &&
+        entity->owner == session->lines[line].member && entity->near_told == (int32_t)item->value) {
         entity->near_told = UNTOLD;
-        Telling telling = fl__near_telling(session);
-        fl__telling_due(&telling, slot);
+        fl__telling_due(&session->near_due, item->index);
+    }
+}
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_LINE_OPENED) {
+        line_opened(session, change->line);
+    } else if (change->kind == CHANGE_ENTITY_MADE) {
+        begin(session, change->entity);
     }
 }
 
@@ -299,9 +318,46 @@ static void near_heard(FlSession *session, int32_t line, int32_t slot, uint8_t v
     }
 }
 
-Telling fl__near_telling(FlSession *session)
+static const Telling TELLING = {SECTION_NEAR, 1, near_goes, tell_near, near_heard};
+
+static Want want(const void *self, int32_t index, FlTime now)
 {
-    Telling telling = {session->near_due, &session->nearing, ITEM_NEAR, KIND_NEAR, 1,
-                       near_goes,         tell_near,         near_heard};
-    return telling;
+    (void)now;
+    const FlSession *session = (const FlSession *)self;
+    return fl__telling_want(session, &TELLING, &session->near_due, index);
 }
+
+static void write(void *self, PacketOut *out)
+{
+    fl__telling_write(&TELLING, &((FlSession *)self)->near_due, out);
+}
+
+static bool skip(const void *self, PacketIn *in)
+{
+    const FlSession *session = (const FlSession *)self;
+    return in->kind == SECTION_GUIDED ? skip_guided(session, in)
+                                      : fl__telling_skip(session, &TELLING, in->r);
+}
+
+static void take(void *self, PacketIn *in)
+{
+    if (in->kind == SECTION_GUIDED) {
+        take_guided((FlSession *)self, in);
+    } else {
+        fl__telling_take(&TELLING, in);
+    }
+}
+
+// GUIDED is written by `motion`, in the place of updates or beside them.
+const Feature fl__feature_near = {
+    .name = "guidance",
+    .sections = {SECTION_GUIDED, 2},
+    .rides = true,
+    .repeats = true,
+    .want = want,
+    .write = write,
+    .skip = skip,
+    .take = take,
+    .outcome = outcome,
+    .changed = changed,
+};

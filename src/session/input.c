@@ -31,11 +31,11 @@
 #include <string.h>
 
 #define INPUTS_HEAD 9
-#define KIND_INPUTS 4
 #define TICKS_AT_MOST 255
 #define TICK_BITS 24          // of an item's value; then the count of a chained stretch, else 0
 #define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: does not do its part
 #define NO_TIME FL_MS(500)
+#define RELAYED_GATHER FL_MS(5)
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
@@ -54,7 +54,7 @@ static InputWay *way_of(const FlSession *session, int32_t line, int32_t member)
     return &session->input_way[line * session->member_count + member];
 }
 
-void fl__input_line_open(FlSession *session, int32_t line)
+static void line_opened(FlSession *session, int32_t line)
 {
     for (int32_t member = 0; member < session->member_count; member++) {
         int64_t before = session->inputs[member].oldest - 1;
@@ -94,23 +94,24 @@ static bool waits(const FlSession *session, int32_t member, int32_t index)
            goes(session, member, &session->lines[index]);
 }
 
-int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent)
+// Our own are urgent; what a host passes on waits for company.
+static Want want(const void *self, int32_t index, FlTime now)
 {
-    *urgent = false;
+    const FlSession *session = (const FlSession *)self;
+    Want want = {now, 0, INPUTS_HEAD + session->def.input_bytes, 0};
     if (session->def.input_bytes == 0) {
-        return 0;
+        return fl__want_none();
     }
-    int32_t needs = INPUTS_HEAD + session->def.input_bytes;
     if (session->self != FL__NONE && waits(session, session->self, index)) {
-        *urgent = true;
-        return needs;
+        return want;
     }
+    want.gather_ns = RELAYED_GATHER;
     for (int32_t member = 0; member < session->member_count; member++) {
         if (waits(session, member, index)) {
-            return needs;
+            return want;
         }
     }
-    return 0;
+    return fl__want_none();
 }
 
 // ---------------------------------------------------------------- out
@@ -134,16 +135,16 @@ static Stretch next_stretch(const FlSession *session, const Inputs *in, const In
     return stretch;
 }
 
-static int32_t write_member(FlSession *session, int32_t index, int32_t member, FlWriter *w,
-                            int32_t room, FlTime now)
+static void write_member(FlSession *session, PacketOut *out, int32_t member)
 {
-    InputWay *way = way_of(session, index, member);
-    Stretch s = next_stretch(session, &session->inputs[member], way, room);
+    InputWay *way = way_of(session, out->index, member);
+    Stretch s = next_stretch(session, &session->inputs[member], way, out->left);
     if (s.count <= 0) {
-        return 0;
+        return;
     }
     int64_t newest = s.first + s.count - 1;
-    fl_writer_put(w, KIND_INPUTS, 8);
+    FlWriter *w = out->w;
+    fl_writer_put(w, SECTION_INPUTS, 8);
     fl_writer_put(w, (uint64_t)member, 16);
     fl_writer_put(w, session->members[member].incarnation & 0xffu, 8);
     fl_writer_put(w, (uint64_t)newest & 0xffffffffu, 32);
@@ -152,42 +153,36 @@ static int32_t write_member(FlSession *session, int32_t index, int32_t member, F
         fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
     }
     way->sent = newest > way->sent ? newest : way->sent;
-    way->since = way->since == FL_FOREVER ? now : way->since;
+    way->since = way->since == FL_FOREVER ? out->now : way->since;
     uint32_t chain = s.chained ? (uint32_t)s.count << TICK_BITS : 0;
-    Item item = {ITEM_INPUT, (uint16_t)member,
-                 ((uint32_t)newest & ((1u << TICK_BITS) - 1)) | chain};
-    if (!fl__manifest_add(&session->lines[index].manifest, item)) {
-        session->count[FL_SESSION_UNTRACKED]++;
-    }
-    return INPUTS_HEAD + (int32_t)s.count * session->def.input_bytes;
+    fl__packet_note(out, member, ((uint32_t)newest & ((1u << TICK_BITS) - 1)) | chain);
+    out->left -= INPUTS_HEAD + (int32_t)s.count * session->def.input_bytes;
 }
 
-int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
-                        FlTime now)
+static void write(void *self, PacketOut *out)
 {
-    int32_t taken = 0;
+    FlSession *session = (FlSession *)self;
     if (session->def.input_bytes == 0) {
-        return 0;
+        return;
     }
-    Line *line = &session->lines[index];
-    int32_t begin = line->input_turn;
+    int32_t begin = out->line->input_turn;
     for (int32_t i = 0; i < session->member_count; i++) {
         int32_t member = (begin + i) % session->member_count;
-        if (!waits(session, member, index)) {
+        if (!waits(session, member, out->index)) {
             continue;
         }
-        taken += write_member(session, index, member, writer, room - taken, now);
-        if (waits(session, member, index)) { // no room for all of it
-            line->input_turn = member;
+        write_member(session, out, member);
+        if (waits(session, member, out->index)) { // no room for all of it
+            out->line->input_turn = member;
             break;
         }
     }
-    return taken;
 }
 
-void fl__input_fate(FlSession *session, int32_t line, const Item *item, bool delivered,
-                    FlTime arrived)
+static void outcome(void *self, int32_t line, const Item *item, const Fate *fate)
 {
+    FlSession *session = (FlSession *)self;
+    FlTime arrived = fate->arrived_remote;
     int32_t member = item->index;
     InputWay *way = way_of(session, line, member);
     int64_t tick = fl_unwrap(way->sent, item->value & ((1u << TICK_BITS) - 1), TICK_BITS);
@@ -196,7 +191,7 @@ void fl__input_fate(FlSession *session, int32_t line, const Item *item, bool del
         return; // of somebody who had the number before
     }
     bool taken = chain == 0 || (tick - chain <= way->acked && arrived > way->acked_at);
-    if (!delivered || (!taken && tick > way->acked)) {
+    if (!fate->delivered || (!taken && tick > way->acked)) {
         way->sent = way->acked; // all of it again, with the next packet
     } else if (tick > way->acked) {
         way->acked = tick;
@@ -296,40 +291,83 @@ static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
     return true;
 }
 
-bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
+/// A section as it came.
+typedef struct InputsIn {
+    int32_t member;
+    uint8_t of;
+    uint64_t low; // of the newest tick
+    int32_t count;
+    const uint8_t *bytes;
+} InputsIn;
+
+static bool read_inputs(const FlSession *session, FlReader *r, InputsIn *in)
 {
-    int32_t member = (int32_t)fl_reader_take(r, 16);
-    uint8_t of = (uint8_t)fl_reader_take(r, 8);
-    uint64_t low = fl_reader_take(r, 32);
-    int32_t count = (int32_t)fl_reader_take(r, 8);
-    const uint8_t *bytes = fl_reader_bytes(r, count * session->def.input_bytes);
-    if (bytes == NULL || count == 0 || session->def.input_bytes == 0 ||
-        member >= session->member_count) {
-        return false;
+    in->member = (int32_t)fl_reader_take(r, 16);
+    in->of = (uint8_t)fl_reader_take(r, 8);
+    in->low = fl_reader_take(r, 32);
+    in->count = (int32_t)fl_reader_take(r, 8);
+    in->bytes = fl_reader_bytes(r, in->count * session->def.input_bytes);
+    return in->bytes != NULL && in->count > 0 && session->def.input_bytes > 0 &&
+           in->member < session->member_count;
+}
+
+static bool skip(const void *self, PacketIn *packet)
+{
+    InputsIn in;
+    return read_inputs((const FlSession *)self, packet->r, &in);
+}
+
+static void take(void *self, PacketIn *packet)
+{
+    FlSession *session = (FlSession *)self;
+    InputsIn in;
+    if (!read_inputs(session, packet->r, &in)) {
+        return;
     }
-    const Line *line = &session->lines[index];
     bool theirs =
-        member == line->member || (!fl__is_host(session) && line->member == session->host);
-    if (!take) {
-        return true;
-    }
-    if (!theirs || member == session->self || !are_wanted(session, member, of)) {
+        in.member == packet->from || (!fl__is_host(session) && packet->from == session->host);
+    if (!theirs || in.member == session->self || !are_wanted(session, in.member, in.of)) {
         session->count[FL_SESSION_FOREIGN]++;
-        return true;
+        return;
     }
-    int64_t known = session->inputs[member].newest;
-    int64_t newest = known < 0 ? (int64_t)low : fl_unwrap(known, low, 32);
-    int64_t first = newest - count + 1;
+    int64_t known = session->inputs[in.member].newest;
+    int64_t newest = known < 0 ? (int64_t)in.low : fl_unwrap(known, in.low, 32);
+    int64_t first = newest - in.count + 1;
     bool going_on = true;
     for (int64_t tick = first > 0 ? first : 0; tick <= newest && going_on; tick++) {
-        const uint8_t *input = bytes + (tick - first) * session->def.input_bytes;
-        going_on = take_tick(session, member, tick, input, session->heard_at);
+        const uint8_t *input = in.bytes + (tick - first) * session->def.input_bytes;
+        going_on = take_tick(session, in.member, tick, input, session->heard_at);
     }
-    if (session->inputs[member].newest > known && fl__is_host(session)) {
+    if (session->inputs[in.member].newest > known && fl__is_host(session)) {
         wake_all(session);
     }
-    return true;
 }
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_LINE_OPENED) {
+        line_opened(session, change->line);
+    } else if (change->kind == CHANGE_MEMBER_CAME) {
+        uint8_t of = (uint8_t)session->members[change->member].incarnation;
+        if (session->inputs[change->member].of != of) { // else they have come already
+            Inputs none = {.newest = -1, .of = of};
+            session->inputs[change->member] = none;
+        }
+    }
+}
+
+const Feature fl__feature_input = {
+    .name = "inputs",
+    .sections = {SECTION_INPUTS, 1},
+    .repeats = true,
+    .want = want,
+    .write = write,
+    .skip = skip,
+    .take = take,
+    .outcome = outcome,
+    .changed = changed,
+};
 
 // ---------------------------------------------------------------- the game's side
 

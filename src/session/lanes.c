@@ -149,6 +149,14 @@ size_t fl__lanes_bytes(const FlSessionDef *def)
            (size_t)crowd.lane_capacity * (sizeof(Lane) + 4 * sizeof(int32_t));
 }
 
+static void follow_member(FlSession *session, int32_t member)
+{
+    Lanes *lanes = session->lanes_of_crowd;
+    if (lanes != NULL && lanes->crowd != NULL && member < session->seat_count) {
+        fl_crowd_member(lanes->crowd, member, session->members[member].present);
+    }
+}
+
 bool fl__lanes_begin(FlSession *session, FlTime now)
 {
     if (session->topology != FL_TOPOLOGY_CROWD || session->lanes_of_crowd != NULL) {
@@ -167,7 +175,7 @@ bool fl__lanes_begin(FlSession *session, FlTime now)
     lanes->seal_due = FL_FOREVER;
     rebuild(lanes);
     for (int32_t i = 0; i < session->seat_count; i++) {
-        fl__lanes_member(session, i);
+        follow_member(session, i);
     }
     fl_crowd_plan(lanes->crowd, session->plan_order);
     return true;
@@ -189,22 +197,6 @@ void fl__lanes_destroy(FlSession *session)
     fl_free(alloc, lanes->by_member, (size_t)lanes->members * sizeof(int16_t));
     fl_free(alloc, lanes, sizeof *lanes);
     session->lanes_of_crowd = NULL;
-}
-
-void fl__lanes_member(FlSession *session, int32_t member)
-{
-    Lanes *lanes = session->lanes_of_crowd;
-    if (lanes != NULL && lanes->crowd != NULL && member < session->seat_count) {
-        fl_crowd_member(lanes->crowd, member, session->members[member].present);
-    }
-}
-
-void fl__lanes_plan(FlSession *session, int32_t order)
-{
-    session->plan_order = order;
-    if (session->lanes_of_crowd != NULL) {
-        fl_crowd_plan(session->lanes_of_crowd->crowd, order);
-    }
 }
 
 // ---------------------------------------------------------------- introduced
@@ -495,8 +487,9 @@ bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out)
     return false;
 }
 
-FlTime fl__lanes_deadline(FlSession *session, FlTime now)
+static FlTime deadline(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     Lanes *lanes = session->lanes_of_crowd;
     if (lanes == NULL || session->state != FL_SESSION_RUNNING || !fl__time_known(session)) {
         return FL_FOREVER;
@@ -504,18 +497,19 @@ FlTime fl__lanes_deadline(FlSession *session, FlTime now)
     if (room_left(session, now) == 0) {
         return fl_time_add(now, BUDGET_LOOK_EVERY);
     }
-    FlTime deadline = session->sealed != NULL ? lanes->seal_due : FL_FOREVER;
+    FlTime seals = session->sealed != NULL ? lanes->seal_due : FL_FOREVER;
     FlTime time = fl_session_time(session, now);
     FlTime due = fl_crowd_deadline(lanes->crowd, time);
     // A bent clock's inverse is off by a nanosecond or so; never a moment too early.
     FlTime when = due <= time ? now : fl_time_add(fl_session_when(session, due), FL_US(1));
-    return when < deadline ? when : deadline;
+    return when < seals ? when : seals;
 }
 
 // ---------------------------------------------------------------- the host
 
-void fl__lanes_host(FlSession *session, FlTime now)
+static void advance(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     if (session->topology != FL_TOPOLOGY_CROWD || !fl__is_host(session) ||
         now < session->plan_next) {
         return;
@@ -553,3 +547,35 @@ bool fl__lanes_tell_plan(FlSession *session, int32_t index)
     line->plan_told = session->plan_order + 1;
     return true;
 }
+
+// ---------------------------------------------------------------- the feature
+
+static bool message(void *self, MessageIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    uint8_t order;
+    if (!fl_plan_message_read(in->r, &order) || !in->from_host) {
+        return false;
+    }
+    session->plan_order = order;
+    if (session->lanes_of_crowd != NULL) {
+        fl_crowd_plan(session->lanes_of_crowd->crowd, order);
+    }
+    return true;
+}
+
+static void changed(void *self, const Change *change)
+{
+    if (change->kind == CHANGE_MEMBER_CAME || change->kind == CHANGE_MEMBER_LEFT) {
+        follow_member((FlSession *)self, change->member);
+    }
+}
+
+const Feature fl__feature_crowd = {
+    .name = "crowd",
+    .messages = {FL_GROUP_PLAN, 1},
+    .advance = advance,
+    .deadline = deadline,
+    .message = message,
+    .changed = changed,
+};

@@ -118,11 +118,6 @@ static bool line_reserve(FlSession *session, Line *line, FlTime now)
     return good;
 }
 
-static void clear_words(uint64_t *words, int32_t line, int32_t word_count)
-{
-    memset(&words[line * word_count], 0, (size_t)word_count * sizeof(uint64_t));
-}
-
 bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress address, FlTime now)
 {
     Line *line = &session->lines[index];
@@ -141,13 +136,8 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     line->report_next = fl_time_add(now, FL_SEC(1));
     line->doubt_next = now;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
-    session->members[member].line = index;
-    clear_words(session->state_due, index, session->entity_words);
-    clear_words(session->entity_news, index, session->number_words);
-    clear_words(session->member_news, index, session->member_words);
-    fl__input_line_open(session, index);
-    fl__attention_line_open(session, index);
-    fl__near_line_open(session, index);
+    Change opened = {.kind = CHANGE_LINE_OPENED, .line = index, .now = now};
+    fl__changed(session, &opened);
     address_put(session, index);
     fl__line_wake(session, index);
     return true;
@@ -159,11 +149,8 @@ void fl__line_close(FlSession *session, int32_t index)
     if (!line->used) {
         return;
     }
-    fl_ledger_receiver_end(session->ledger, index);
-    session->held_count -= line->held.count > 0 ? 1 : 0;
-    if (session->members[line->member].line == index) {
-        session->members[line->member].line = FL__NONE;
-    }
+    Change closed = {.kind = CHANGE_LINE_CLOSED, .line = index};
+    fl__changed(session, &closed);
     fl__sealed_part(session, line);
     line_release(session, line);
     memset(line, 0, sizeof *line);
@@ -201,20 +188,6 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
 
 // ---------------------------------------------------------------- packets
 
-#define ROOM_AT_LEAST 32 // below this a packet would be mostly headers: wait for the budget
-
-// Bytes of payload that may go over this line now; 0 if nothing waits or the budget is too small
-// for what is first.
-static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
-{
-    int32_t needs = fl__payload_needs(session, index, now);
-    if (needs == 0) {
-        return 0;
-    }
-    int32_t room = fl_link_payload_budget(session->lines[index].link, now);
-    return room >= needs && room >= ROOM_AT_LEAST ? room : 0;
-}
-
 // A line whose reliable queue stays full for as long as a time-out does not take its messages; it
 // would hold up everybody's.
 static bool is_stalled(FlSession *session, Line *line, bool blocked, FlTime now)
@@ -249,7 +222,8 @@ static int32_t upload_room(FlSession *session, int32_t room, int32_t used, FlTim
     return left >= room ? room : left > 0.0 ? (int32_t)left : 0;
 }
 
-static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, FlOutgoing *out)
+static bool build(FlSession *session, int32_t index, int32_t room, int32_t rides, FlTime now,
+                  FlOutgoing *out)
 {
     Line *line = &session->lines[index];
     if (session->sealed != NULL) {
@@ -262,7 +236,9 @@ static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, F
     }
     uint64_t tag = fl__manifest_begin(&line->manifest);
     int32_t before = fl_writer_size(&writer);
-    fl__payload_write(session, index, &writer, upload_room(session, room, before, now), now);
+    room = upload_room(session, room, before, now);
+    line->gather_until = room > 0 ? FL_FOREVER : line->gather_until;
+    fl__packet_write(session, index, &writer, room, rides, now);
     int32_t payload = fl_writer_size(&writer) - before;
     uint64_t sequence;
     int32_t bytes = fl_link_finish(line->link, now, &writer, tag, &sequence);
@@ -279,76 +255,87 @@ static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, F
     return goes;
 }
 
-bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
+// What is wanted over this line, company waited for. Asked once per look.
+static Want gathered(const FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
-    if (!fl__sealed_ready(session, line)) {
-        return false;
+    Want want = fl__packet_want(session, index, now);
+    if (want.at <= now && want.gather_ns > 0) {
+        FlTime until = fl_time_add(now, want.gather_ns);
+        // FL_FOREVER: the first that waits
+        line->gather_until = until < line->gather_until ? until : line->gather_until;
+        want.at = line->gather_until > now ? line->gather_until : now;
     }
+    return want;
+}
+
+// Learns what became of packets, and queues what is to be said. False: the line is no more.
+static bool catch_up(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
     fl_link_update(line->link, now);
     fl__manifest_settle(session, index, now);
+    fl__features_look(session, index, now);
     if (!fl_link_alive(line->link)) {
         fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
         return false;
     }
-    if (line->unproven || !queue_messages(session, index, now)) {
+    if (!line->unproven && !queue_messages(session, index, now)) {
         return false;
     }
     if (fl__mapping_wanted(line)) {
         fl__mapping_begin(session, line, now);
     }
-    if (fl__upload_left(session, now) < 0.0) {
-        return false;
-    }
-    int32_t room = payload_room(session, index, now);
-    if (room > 0 || fl_link_wants_to_send(line->link, now)) {
-        return build(session, index, room, now, out);
-    }
-    return false;
+    return true;
 }
 
+#define ROOM_AT_LEAST 32            // below this a packet would be mostly headers
 #define BUDGET_LOOK_EVERY FL_MS(1)  // while something waits for the budget
 #define CLOCK_LOOK_EVERY FL_MS(100) // while the time is not known
 #define QUEUE_LOOK_EVERY FL_SEC(1)  // while something is awaited that wakes us, too
 
-FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
+static FlTime earlier(FlTime a, FlTime b)
 {
-    Line *line = &session->lines[index];
-    if (!fl__sealed_ready(session, line)) {
-        return FL_FOREVER; // what makes it ready wakes it
-    }
-    if (line->unproven) {
-        return fl_time_add(now, QUEUE_LOOK_EVERY); // it may be gone by then
-    }
-    if (fl__upload_left(session, now) < 0.0) {
-        return fl_time_add(now, BUDGET_LOOK_EVERY);
-    }
-    FlTime deadline = fl_link_deadline(line->link, now);
-    if (fl__payload_needs(session, index, now) > 0) {
-        FlTime due =
-            payload_room(session, index, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
-        deadline = due < deadline ? due : deadline;
-    }
-    if (line->gather_until > now && line->gather_until < deadline) { // else it waits for the budget
-        deadline = line->gather_until;
-    }
-    deadline = line->state_again < deadline ? line->state_again : deadline;
-    // Words that are due already wait for the budget, if they are still here.
-    if (fl__line_owes_words(line) && line->welcome_next > now && line->welcome_next < deadline) {
-        deadline = line->welcome_next;
-    }
+    return a < b ? a : b;
+}
+
+// When to look at a line again over which nothing goes now.
+static FlTime look_again(const FlSession *session, int32_t index, const Want *want, FlTime now)
+{
+    const Line *line = &session->lines[index];
+    FlTime budget = fl_time_add(now, BUDGET_LOOK_EVERY);
+    FlTime again = earlier(fl_link_deadline(line->link, now), want->at > now ? want->at : budget);
     if (fl__mapping_wanted(line)) {
-        FlTime look = fl_time_add(now, CLOCK_LOOK_EVERY);
-        deadline = look < deadline ? look : deadline;
-    }
-    // A report that is due already goes with what else waits; it is no reason to look again at
-    // once.
-    if (fl__is_host(session) && line->report_next > now && line->report_next < deadline) {
-        deadline = line->report_next;
+        again = earlier(again, fl_time_add(now, CLOCK_LOOK_EVERY));
     }
     if (line->blocked_since != FL_FOREVER) {
-        FlTime look = fl_time_add(now, QUEUE_LOOK_EVERY);
-        deadline = look < deadline ? look : deadline;
+        again = earlier(again, fl_time_add(now, QUEUE_LOOK_EVERY));
     }
-    return deadline;
+    return again;
+}
+
+bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
+{
+    Line *line = &session->lines[index];
+    session->wake[index] = FL_FOREVER; // what makes it ready wakes it
+    if (!fl__sealed_ready(session, line) || !catch_up(session, index, now)) {
+        return false;
+    }
+    session->wake[index] = fl_time_add(now, QUEUE_LOOK_EVERY); // it may be gone by then
+    if (line->unproven) {
+        return false;
+    }
+    session->wake[index] = fl_time_add(now, BUDGET_LOOK_EVERY);
+    if (fl__upload_left(session, now) < 0.0) {
+        return false;
+    }
+    Want want = gathered(session, index, now);
+    int32_t room = want.at <= now ? fl_link_payload_budget(line->link, now) : 0;
+    room = room >= want.bytes && room >= ROOM_AT_LEAST ? room : 0;
+    if (room > 0 || fl_link_wants_to_send(line->link, now)) {
+        session->wake[index] = now; // there may be more
+        return build(session, index, room, want.rides, now, out);
+    }
+    session->wake[index] = look_again(session, index, &want, now);
+    return false;
 }

@@ -75,65 +75,24 @@ bool fl__manifest_add(Manifest *m, Item item)
 
 // ---------------------------------------------------------------- fates
 
-typedef struct Fate {
-    bool delivered;
-    FlTime sent, arrived, now; // session time
-    FlTime arrived_remote;     // the other end's link clock
-} Fate;
-
-static void settle_motion(FlSession *session, int32_t line, const Item *item, const Fate *fate)
-{
-    FlDue due = {item->index, item->value};
-    if (fate->delivered) {
-        fl_ledger_arrived(session->ledger, line, due, fate->sent, fate->arrived, fate->now);
-    } else {
-        fl_ledger_lost(session->ledger, line, due, fate->now);
-        // What is due again is due over this line, which is being looked at.
-    }
-}
-
-static void settle_state(FlSession *session, int32_t line, const Item *item, bool delivered)
-{
-    const Entity *entity = &session->entities[item->index];
-    bool current = fl__entity_live(entity) && entity->state_version == item->value;
-    if (!delivered && current) {
-        fl__bit_set(&session->state_due[line * session->entity_words], item->index);
-    }
-}
-
 static void settle(FlSession *session, int32_t index, const Item *item, const Fate *fate)
 {
-    Line *line = &session->lines[index];
-    switch ((ItemKind)item->kind) {
-    case ITEM_MOTION:
-        settle_motion(session, index, item, fate);
-        break;
-    case ITEM_STATE:
-        settle_state(session, index, item, fate->delivered);
-        break;
-    case ITEM_INPUT:
-        fl__input_fate(session, index, item, fate->delivered, fate->arrived_remote);
-        break;
-    case ITEM_ATTENTION:
-        fl__attention_fate(session, index, item->index, item->value, fate->delivered);
-        break;
-    case ITEM_NEAR:
-        if (!fate->delivered) {
-            fl__near_lost(session, index, item->index, item->value);
+    const Features *f = &session->features;
+    f->row[item->row]->outcome(f->self[item->row], index, item, fate);
+}
+
+// Every item of a packet whose fate is not known that `row` (FL__NONE: any that is sent again) sent
+// is taken for lost.
+static void lose(FlSession *session, int32_t index, uint64_t tag, int32_t row)
+{
+    const Manifest *m = &session->lines[index].manifest;
+    const Packet *packet = packet_of(m, tag);
+    Fate lost = {.delivered = false};
+    for (uint32_t i = 0; packet->waits && i < packet->count; i++) {
+        const Item *item = &m->items[(packet->first + i) & (uint32_t)(m->item_capacity - 1)];
+        if (row == FL__NONE ? session->features.row[item->row]->repeats : item->row == row) {
+            settle(session, index, item, &lost);
         }
-        break;
-    case ITEM_WELCOME:
-        line->welcome_owed = line->welcome_owed && !fate->delivered;
-        break;
-    case ITEM_MAPPING:
-        if (fate->delivered && item->value + 1 > line->own_map.told) {
-            bool first = line->own_map.told == 0;
-            line->own_map.told = item->value + 1;
-            if (first && line->direct) {
-                fl__mesh_understood(session, index);
-            }
-        }
-        break;
     }
 }
 
@@ -144,51 +103,17 @@ static void settle(FlSession *session, int32_t index, const Item *item, const Fa
 static void suspect(FlSession *session, int32_t index, uint64_t delivered)
 {
     Manifest *m = &session->lines[index].manifest;
-    Fate lost = {.delivered = false};
     m->suspected = m->suspected > m->packet_first ? m->suspected : m->packet_first;
     for (; m->suspected + OVERTAKEN_BY <= delivered; m->suspected++) {
-        const Packet *packet = packet_of(m, m->suspected);
-        for (uint32_t i = 0; packet->waits && i < packet->count; i++) {
-            const Item *item = &m->items[(packet->first + i) & (uint32_t)(m->item_capacity - 1)];
-            if (item->kind != ITEM_MOTION) { // of which the next is worth more than the last
-                settle(session, index, item, &lost);
-            }
-        }
+        lose(session, index, m->suspected, FL__NONE);
     }
 }
 
-#define DOUBT_EVERY FL_SEC(1)
-#define DOUBT_AT_LEAST FL_MS(10)
-#define DOUBT_UNKNOWN FL_SEC(10)
-
-// How far the other end's word on arrival times may be from what we can tell ourselves: our bound
-// on its clock, and as much again for its session time, which may still be on its way.
-static void tell_doubt(FlSession *session, int32_t index, FlTime now)
-{
-    Line *line = &session->lines[index];
-    if (now < line->doubt_next) {
-        return;
-    }
-    line->doubt_next = fl_time_add(now, DOUBT_EVERY);
-    FlClockReading reading =
-        fl_clock_read(fl_link_peer_clock(line->link), fl_link_clock(line->link, now));
-    FlTime bound = reading.known && reading.bound_ns < DOUBT_UNKNOWN / 4 ? reading.bound_ns
-                                                                         : DOUBT_UNKNOWN / 4;
-    fl_ledger_clock_error(session->ledger, index, 2 * bound + DOUBT_AT_LEAST);
-}
-
-// States that have not arrived for long are due again, whatever became of them.
-static void hurry_states(FlSession *session, int32_t index)
+void fl__manifest_give_up(FlSession *session, int32_t index, uint8_t row)
 {
     const Manifest *m = &session->lines[index].manifest;
     for (uint64_t tag = m->packet_first; tag < m->packet_next; tag++) {
-        const Packet *packet = packet_of(m, tag);
-        for (uint32_t i = 0; packet->waits && i < packet->count; i++) {
-            const Item *item = &m->items[(packet->first + i) & (uint32_t)(m->item_capacity - 1)];
-            if (item->kind == ITEM_STATE) {
-                settle_state(session, index, item, false);
-            }
-        }
+        lose(session, index, tag, row);
     }
 }
 
@@ -196,7 +121,6 @@ void fl__manifest_settle(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
     Manifest *m = &line->manifest;
-    tell_doubt(session, index, now);
     FlFateEvent event;
     while (fl_link_poll_fate(line->link, &event) == FL_OK) {
         if (event.tag < m->packet_first) {
@@ -221,9 +145,5 @@ void fl__manifest_settle(FlSession *session, int32_t index, FlTime now)
         while (m->packet_first < m->packet_next && !packet_of(m, m->packet_first)->waits) {
             forget_oldest(m);
         }
-    }
-    if (now >= line->state_again) {
-        line->state_again = FL_FOREVER;
-        hurry_states(session, index);
     }
 }

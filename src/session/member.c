@@ -130,18 +130,12 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     member->present = true;
     member->incarnation = incarnation;
     member->client_id = client_id;
-    if (session->inputs[number].of != (uint8_t)incarnation) { // else they have come already
-        Inputs none = {.newest = -1, .of = (uint8_t)incarnation};
-        session->inputs[number] = none;
-    }
-    fl__lanes_member(session, number);
     if (number != session->self) {
         FlNotice notice = {.kind = FL_NOTICE_PEER_JOINED, .peer = fl__peer_id(session, number)};
         fl__notice(session, &notice);
     }
-    if (fl__is_host(session)) {
-        fl__news_member(session, number);
-    }
+    Change came = {.kind = CHANGE_MEMBER_CAME, .member = number};
+    fl__changed(session, &came);
 }
 
 void fl__member_remove_orphans(FlSession *session)
@@ -159,29 +153,55 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
     if (!member->present) {
         return;
     }
-    fl__agreed_left(session, number);
     FlNotice notice = {
         .kind = FL_NOTICE_PEER_LEFT, .peer = fl__peer_id(session, number), .left = left};
     fl__notice(session, &notice);
-    fl__orphans_make(session, number);
+    Change change = {.kind = CHANGE_MEMBER_LEAVES, .member = number, .now = now};
+    fl__changed(session, &change);
     member->present = false;
     member->left = left;
-    fl__lanes_member(session, number);
-    if (session->direct != NULL) {
-        memset(&session->direct[number * session->member_words], 0,
-               (size_t)session->member_words * sizeof(uint64_t));
-        for (int32_t i = 0; i < session->member_count; i++) {
-            fl__bit_clear(&session->direct[i * session->member_words], number);
-        }
+    change.kind = CHANGE_MEMBER_LEFT;
+    fl__changed(session, &change);
+}
+
+bool fl__member_message(void *self, MessageIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    FlMemberMessage m;
+    if (!fl_member_message_read(in->r, &m) || !in->from_host || m.number >= session->member_count) {
+        return false;
     }
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        fl__bit_clear(&session->scope[i * session->member_words], number);
-    }
-    if (fl__is_host(session)) {
-        fl__news_member(session, number);
-        // What it told others last may have come after they claimed: they do so again.
-        if (fl__orphans_of(session, number) || session->claiming) {
-            fl__orphans_ask(session, false, now);
+    Member *member = &session->members[m.number];
+    if (m.number == session->self) {
+        member->present = true;
+        member->incarnation = m.incarnation;
+        member->client_id = m.client_id;
+        session->complete = true;
+        if (!fl__lanes_begin(session, in->now)) {
+            fl__session_end(session, "No memory for a crowd of this size.");
         }
+        return m.present;
+    }
+    bool other = member->present && (!m.present || member->incarnation != m.incarnation);
+    if (other) {
+        if (member->line != FL__NONE && session->lines[member->line].direct) {
+            fl__line_close(session, member->line);
+        }
+        fl__member_leave(session, m.number, m.present ? FL_LEFT_TIMED_OUT : m.left, in->now);
+    }
+    if (m.present) {
+        fl__member_enter(session, m.number, m.incarnation, m.client_id);
+    }
+    return true;
+}
+
+void fl__member_changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_LINE_CLOSED) {
+        Member *member = &session->members[session->lines[change->line].member];
+        member->line = member->line == change->line ? FL__NONE : member->line;
+    } else if (change->kind == CHANGE_LINE_OPENED) {
+        session->members[session->lines[change->line].member].line = change->line;
     }
 }

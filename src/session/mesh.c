@@ -52,7 +52,8 @@ static bool may_want(FlSession *session, int32_t member, FlTime now)
     return true;
 }
 
-void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now)
+// Two members want to be introduced, by the word of one.
+static void want(FlSession *session, int32_t one, int32_t other, FlTime now)
 {
     bool fine = session->topology == FL_TOPOLOGY_CROWD && one != other && other != session->self &&
                 session->members[one].present && session->members[other].present;
@@ -119,8 +120,9 @@ static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now
     return tell_meet(session, one, &to_one, now) && tell_meet(session, other, &to_other, now);
 }
 
-void fl__mesh_update(FlSession *session, FlTime now)
+static void advance(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     if (!session->has_unmet || !fl__is_host(session)) {
         return;
     }
@@ -139,7 +141,8 @@ void fl__mesh_update(FlSession *session, FlTime now)
     }
 }
 
-void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now)
+static void reach_heard(FlSession *session, int32_t from, const FlReachMessage *reach,
+                        FlTime now)
 {
     const Member *member = &session->members[reach->member];
     if (!member->present || member->incarnation != reach->incarnation) {
@@ -161,7 +164,7 @@ void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reac
 
 // ---------------------------------------------------------------- the introduced meet
 
-void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
+static void meet_heard(FlSession *session, const FlMeetMessage *meet, FlTime now)
 {
     if (session->topology == FL_TOPOLOGY_CROWD) {
         fl__lanes_meet(session, meet, now);
@@ -332,3 +335,56 @@ bool fl__mesh_take_over(FlSession *session, FlTime now)
     fl__notice(session, &notice);
     return true;
 }
+
+// ---------------------------------------------------------------- the feature
+
+static bool message(void *self, MessageIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    FlMeetMessage meet;
+    FlReachMessage reach;
+    uint16_t member;
+    switch (in->kind) {
+    case FL_GROUP_MEET:
+        if (!fl_meet_message_read(in->r, &meet) || !in->from_host ||
+            meet.member >= session->member_count) {
+            return false;
+        }
+        meet_heard(session, &meet, in->now);
+        return true;
+    case FL_GROUP_REACH:
+        if (!fl_reach_message_read(in->r, &reach) || !fl__is_host(session) ||
+            reach.member >= session->member_count) {
+            return false;
+        }
+        reach_heard(session, in->from, &reach, in->now);
+        return true;
+    default:
+        if (!fl_want_message_read(in->r, &member) || !fl__is_host(session) ||
+            member >= session->member_count) {
+            return false;
+        }
+        want(session, in->from, member, in->now);
+        return true;
+    }
+}
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_MEMBER_LEFT) {
+        memset(&session->direct[change->member * session->member_words], 0,
+               (size_t)session->member_words * sizeof(uint64_t));
+        for (int32_t i = 0; i < session->member_count; i++) {
+            fl__bit_clear(&session->direct[i * session->member_words], change->member);
+        }
+    }
+}
+
+const Feature fl__feature_mesh = {
+    .name = "mesh",
+    .messages = {FL_GROUP_MEET, 3},
+    .advance = advance,
+    .message = message,
+    .changed = changed,
+};

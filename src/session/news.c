@@ -249,47 +249,6 @@ bool fl__news_flush(FlSession *session, int32_t line)
 
 // ---------------------------------------------------------------- hearing
 
-/// A message as it came.
-typedef struct Hearing {
-    FlSession *session;
-    int32_t line;
-    int32_t from; // the member's number
-    bool from_host;
-    FlTime now;
-    FlTime time; // session's
-} Hearing;
-
-static bool hear_member(const Hearing *h, FlReader *r)
-{
-    FlSession *session = h->session;
-    FlMemberMessage m;
-    if (!fl_member_message_read(r, &m) || !h->from_host || m.number >= session->member_count) {
-        return false;
-    }
-    Member *member = &session->members[m.number];
-    if (m.number == session->self) {
-        member->present = true;
-        member->incarnation = m.incarnation;
-        member->client_id = m.client_id;
-        session->complete = true;
-        if (!fl__lanes_begin(session, h->now)) {
-            fl__session_end(session, "No memory for a crowd of this size.");
-        }
-        return m.present;
-    }
-    bool other = member->present && (!m.present || member->incarnation != m.incarnation);
-    if (other) {
-        if (member->line != FL__NONE && session->lines[member->line].direct) {
-            fl__line_close(session, member->line);
-        }
-        fl__member_leave(session, m.number, m.present ? FL_LEFT_TIMED_OUT : m.left, h->now);
-    }
-    if (m.present) {
-        fl__member_enter(session, m.number, m.incarnation, m.client_id);
-    }
-    return true;
-}
-
 static double take_double(FlReader *r)
 {
     uint64_t bits = fl_reader_take(r, 64);
@@ -326,29 +285,29 @@ static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
 
 // May the sender say this? The host may say anything but what we know better; a client, only of its
 // own.
-static bool entity_is_theirs(const Hearing *h, const FlEntityMessage *m, const Entity *entity)
+static bool entity_is_theirs(const MessageIn *in, const FlEntityMessage *m, const Entity *entity)
 {
-    if (h->from_host) {
-        return m->owner < h->session->member_count;
+    if (in->from_host) {
+        return m->owner < in->session->member_count;
     }
-    if (!fl__is_host(h->session) || m->owner != h->from) {
+    if (!fl__is_host(in->session) || m->owner != in->from) {
         return false;
     }
-    bool open = entity == NULL || (entity->owner == h->from && !entity->orphan);
+    bool open = entity == NULL || (entity->owner == in->from && !entity->orphan);
     bool same = entity != NULL && open && entity->epoch == m->epoch;
-    bool made = m->number / h->session->share == (uint32_t)h->from && m->born == m->epoch && open;
+    bool made = m->number / in->session->share == (uint32_t)in->from && m->born == m->epoch && open;
     // It was given to them by the host before us, who told them but not us. Somebody else may have
     // claimed before them: then we know the epoch already, and not whose it is.
-    bool got = entity != NULL && h->session->claiming && h->session->claim_all &&
+    bool got = entity != NULL && in->session->claiming && in->session->claim_all &&
                !entity->confirmed && entity->born == m->born &&
                !fl_epoch_newer(entity->epoch, m->epoch);
     return same || made || got;
 }
 
-static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *entity,
+static void entity_heard(const MessageIn *in, const FlEntityMessage *m, Entity *entity,
                          const FlEntityDef *def)
 {
-    FlSession *session = h->session;
+    FlSession *session = in->session;
     bool fresh = entity == NULL;
     if (fresh) {
         entity = fl__entity_take(session, m->number, m->epoch, m->owner);
@@ -371,31 +330,31 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
         if (unknown) {
             entity->owner = m->owner;
         } else {
-            fl__entity_pass(session, entity, m->owner, m->epoch, h->time);
+            fl__entity_pass(session, entity, m->owner, m->epoch, in->time);
         }
     }
-    fl__entity_define(session, entity, def, h->time);
+    fl__entity_define(session, entity, def, in->time);
     fl__state_early(session, entity);
     if (fl__is_host(session)) {
         entity->confirmed = true;
         entity->handing = false; // it says itself that it has it
-        fl__news_entity(session, m->number, h->line);
+        fl__news_entity(session, m->number, in->line);
     }
 }
 
-static bool hear_entity(const Hearing *h, FlReader *r)
+static bool hear_entity(const MessageIn *in)
 {
-    FlSession *session = h->session;
+    FlSession *session = in->session;
     FlEntityMessage m;
     FlEntityDef def;
-    bool sound = fl_entity_message_read(r, &m) && read_traits(&m, &def) &&
+    bool sound = fl_entity_message_read(in->r, &m) && read_traits(&m, &def) &&
                  m.number < session->world.def.entity_capacity;
     if (!sound) {
         return false;
     }
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
-    if (!entity_is_theirs(h, &m, entity)) {
+    if (!entity_is_theirs(in, &m, entity)) {
         session->count[FL_SESSION_FOREIGN]++;
         return true;
     }
@@ -409,21 +368,21 @@ static bool hear_entity(const Hearing *h, FlReader *r)
         fl__entity_remove(session, entity);
         entity = NULL;
     }
-    entity_heard(h, &m, entity, &def);
+    entity_heard(in, &m, entity, &def);
     return true;
 }
 
-static bool hear_entity_end(const Hearing *h, FlReader *r)
+static bool hear_entity_end(const MessageIn *in)
 {
-    FlSession *session = h->session;
+    FlSession *session = in->session;
     FlEntityEndMessage m;
-    if (!fl_entity_end_message_read(r, &m) || m.number >= session->world.def.entity_capacity) {
+    if (!fl_entity_end_message_read(in->r, &m) || m.number >= session->world.def.entity_capacity) {
         return false;
     }
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
     bool theirs =
-        h->from_host || (fl__is_host(session) && entity != NULL && entity->owner == h->from);
+        in->from_host || (fl__is_host(session) && entity != NULL && entity->owner == in->from);
     if (!theirs) {
         session->count[FL_SESSION_FOREIGN]++;
         return true;
@@ -435,164 +394,97 @@ static bool hear_entity_end(const Hearing *h, FlReader *r)
     }
     session->number_known[m.number] = true;
     session->number_epoch[m.number] = m.epoch;
-    if (entity != NULL && !(entity->ours && h->from_host && entity->owner == session->self)) {
+    if (entity != NULL && !(entity->ours && in->from_host && entity->owner == session->self)) {
         fl__entity_remove(session, entity);
     }
     return true;
 }
 
-static bool hear_give(const Hearing *h, FlReader *r)
+static bool hear_give(const MessageIn *in)
 {
-    FlSession *session = h->session;
+    FlSession *session = in->session;
     FlGiveMessage m;
-    if (!fl_give_message_read(r, &m) || !fl__is_host(session) ||
+    if (!fl_give_message_read(in->r, &m) || !fl__is_host(session) ||
         m.number >= session->world.def.entity_capacity) {
         return false;
     }
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
-    if (entity == NULL || entity->owner != h->from || entity->epoch != m.epoch) {
+    if (entity == NULL || entity->owner != in->from || entity->epoch != m.epoch) {
         session->count[FL_SESSION_FOREIGN]++;
         return true;
     }
     bool there = m.to < session->member_count && session->members[m.to].present;
-    int32_t to = there ? m.to : h->from;
-    fl__entity_pass(session, entity, to, (uint16_t)(m.epoch + 1), h->time);
+    int32_t to = there ? m.to : in->from;
+    fl__entity_pass(session, entity, to, (uint16_t)(m.epoch + 1), in->time);
     entity->confirmed = true;
     fl__news_entity(session, m.number, FL__NONE);
     return true;
 }
 
-static bool hear_scope(const Hearing *h, FlReader *r)
+static bool hear_scope(const MessageIn *in)
 {
-    FlSession *session = h->session;
+    FlSession *session = in->session;
     FlScopeMessage m;
-    if (!fl_scope_message_read(r, &m) || !fl__is_host(session) ||
+    if (!fl_scope_message_read(in->r, &m) || !fl__is_host(session) ||
         m.number >= session->world.def.entity_capacity || m.member >= session->member_count) {
         return false;
     }
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
-    if (entity == NULL || entity->owner != h->from || entity->epoch != m.epoch) {
+    if (entity == NULL || entity->owner != in->from || entity->epoch != m.epoch) {
         session->count[FL_SESSION_FOREIGN]++;
         return true;
     }
-    fl__entity_scope(session, entity, m.member, m.sees, h->time);
+    fl__entity_scope(session, entity, m.member, m.sees, in->time);
     return true;
 }
 
-static bool hear_meet(const Hearing *h, FlReader *r)
-{
-    FlMeetMessage m;
-    if (!fl_meet_message_read(r, &m) || !h->from_host || m.member >= h->session->member_count) {
-        return false;
-    }
-    fl__mesh_meet(h->session, &m, h->now);
-    return true;
-}
+// ---------------------------------------------------------------- the feature
 
-static bool hear_reach(const Hearing *h, FlReader *r)
+static bool message(void *self, MessageIn *in)
 {
-    FlReachMessage m;
-    if (!fl_reach_message_read(r, &m) || !fl__is_host(h->session) ||
-        m.member >= h->session->member_count) {
-        return false;
-    }
-    fl__mesh_reach(h->session, h->from, &m, h->now);
-    return true;
-}
-
-static bool hear_want(const Hearing *h, FlReader *r)
-{
-    uint16_t member;
-    if (!fl_want_message_read(r, &member) || !fl__is_host(h->session) ||
-        member >= h->session->member_count) {
-        return false;
-    }
-    fl__mesh_want(h->session, h->from, member, h->now);
-    return true;
-}
-
-static bool hear_plan(const Hearing *h, FlReader *r)
-{
-    uint8_t order;
-    if (!fl_plan_message_read(r, &order) || !h->from_host) {
-        return false;
-    }
-    fl__lanes_plan(h->session, order);
-    return true;
-}
-
-static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
-{
-    switch (kind) {
-    case FL_GROUP_MEMBER:
-        return hear_member(h, r);
+    (void)self;
+    switch (in->kind) {
     case FL_GROUP_ENTITY:
-        return hear_entity(h, r);
+        return hear_entity(in);
     case FL_GROUP_ENTITY_END:
-        return hear_entity_end(h, r);
+        return hear_entity_end(in);
     case FL_GROUP_GIVE:
-        return hear_give(h, r);
-    case FL_GROUP_SCOPE:
-        return hear_scope(h, r);
-    case FL_GROUP_MEET:
-        return hear_meet(h, r);
-    case FL_GROUP_REACH:
-        return hear_reach(h, r);
-    case FL_GROUP_WANT:
-        return hear_want(h, r);
-    case FL_GROUP_PLAN:
-        return hear_plan(h, r);
-    case FL_GROUP_CALL:
-        return fl__call_heard(h->session, h->line, r, h->now);
-    case FL_GROUP_ANSWER:
-        return fl__answer_heard(h->session, h->line, r, h->now);
-    case FL_GROUP_ESTATE:
-        return fl__estate_heard(h->session, h->line, r, h->now);
-    case FL_GROUP_ASK:
-        return fl__ask_heard(h->session, h->line, r, h->now);
-    case FL_GROUP_CLAIM:
-        return fl__claim_heard(h->session, h->line, r);
-    case FL_GROUP_CLAIMED:
-        return fl__claimed_heard(h->session, h->line, r);
+        return hear_give(in);
     default:
-        return false;
+        return hear_scope(in);
     }
 }
 
-// The next message of a line, as long as there is room for an event. False: none.
-static bool next_message(FlSession *session, int32_t index, int32_t *count)
+static void changed(void *self, const Change *change)
 {
-    Line *line = &session->lines[index];
-    if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
-        return false;
+    FlSession *session = (FlSession *)self;
+    switch (change->kind) {
+    case CHANGE_LINE_OPENED:
+        memset(entity_bits(session, change->line), 0,
+               (size_t)session->number_words * sizeof(uint64_t));
+        memset(member_bits(session, change->line), 0,
+               (size_t)session->member_words * sizeof(uint64_t));
+        break;
+    case CHANGE_MEMBER_CAME:
+    case CHANGE_MEMBER_LEFT:
+        for (int32_t i = 0; change->kind == CHANGE_MEMBER_LEFT && i < session->def.entity_capacity;
+             i++) {
+            fl__bit_clear(&session->scope[i * session->member_words], change->member);
+        }
+        if (fl__is_host(session)) {
+            fl__news_member(session, change->member);
+        }
+        break;
+    default:
+        break;
     }
-    if (line->direct && line->early_welcome.members != 0) {
-        return false; // it speaks as the host: understood when we know that it is
-    }
-    return fl_link_take(line->link, session->message, MESSAGE_ROOM, count) == FL_OK;
 }
 
-void fl__messages_take(FlSession *session, int32_t index, FlTime now)
-{
-    if (session->self == FL__NONE) {
-        return; // what is said before the welcome is understood after it
-    }
-    int32_t count;
-    while (next_message(session, index, &count)) {
-        const Line *line = &session->lines[index];
-        Hearing h = {.session = session,
-                     .line = index,
-                     .from = line->member,
-                     .from_host = !line->direct && !fl__is_host(session),
-                     .now = now,
-                     .time = fl_session_time(session, now)};
-        FlReader r;
-        fl_reader_init(&r, session->message, count);
-        uint64_t kind = fl_reader_take(&r, 8);
-        bool sound = kind == FL_GROUP_EVENT ? fl__event_heard(session, index, count, now)
-                                            : hear(&h, &r, kind);
-        session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
-    }
-}
+const Feature fl__feature_news = {
+    .name = "entity",
+    .messages = {FL_GROUP_ENTITY, 4},
+    .message = message,
+    .changed = changed,
+};

@@ -130,14 +130,14 @@ static void end_number(FlSession *session, int32_t from, const FlClaimMessage *m
     }
 }
 
-bool fl__claim_heard(FlSession *session, int32_t index, FlReader *r)
+static bool claim_heard(FlSession *session, const MessageIn *in)
 {
     FlClaimMessage m;
-    if (!fl_claim_message_read(r, &m) || m.number >= session->world.def.entity_capacity ||
+    if (!fl_claim_message_read(in->r, &m) || m.number >= session->world.def.entity_capacity ||
         !fl__is_host(session)) {
         return false;
     }
-    int32_t from = session->lines[index].member;
+    int32_t from = in->from;
     if (!session->claiming || !session->members[from].claims_due) {
         return true; // asked twice, it says it twice
     }
@@ -170,14 +170,14 @@ bool fl__claim_heard(FlSession *session, int32_t index, FlReader *r)
     return true;
 }
 
-bool fl__claimed_heard(FlSession *session, int32_t index, FlReader *r)
+static bool claimed_heard(FlSession *session, const MessageIn *in)
 {
     FlClaimedMessage m;
-    if (!fl_claimed_message_read(r, &m)) {
+    if (!fl_claimed_message_read(in->r, &m)) {
         return false;
     }
     if (session->claiming && fl__is_host(session) && m.round == session->claim_round) {
-        session->members[session->lines[index].member].claims_due = false;
+        session->members[in->from].claims_due = false;
     }
     return true;
 }
@@ -273,22 +273,22 @@ static void host_update(FlSession *session, FlTime now)
 
 // ---------------------------------------------------------------- the others claim
 
-bool fl__ask_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
+static bool ask_heard(FlSession *session, const MessageIn *in)
 {
     FlAskMessage m;
-    if (!fl_ask_message_read(r, &m)) {
+    if (!fl_ask_message_read(in->r, &m)) {
         return false;
     }
-    if (fl__is_host(session) || session->lines[index].direct) {
+    if (!in->from_host) {
         return true; // one who hosts before we know it: it asks again
     }
     if (m.all) { // what is ours we may have told before it knew that it hosts
-        fl__news_all(session, index);
+        fl__news_all(session, in->line);
     }
     session->claim_turn = 0;
     session->claim_round = m.round;
     session->claim_all = m.all;
-    session->claim_again = now;
+    session->claim_again = in->now;
     Entity *entity;
     for (int32_t i = 0; (entity = next_live(session, &i)) != NULL; i++) {
         if (entity->orphan) { // from here on nothing of its last owner counts
@@ -364,8 +364,9 @@ static void client_update(FlSession *session, FlTime now)
     }
 }
 
-void fl__orphans_update(FlSession *session, FlTime now)
+static void advance(void *self, FlTime now)
 {
+    FlSession *session = (FlSession *)self;
     if (session->state != FL_SESSION_RUNNING) {
         return;
     }
@@ -377,8 +378,45 @@ void fl__orphans_update(FlSession *session, FlTime now)
     }
 }
 
-FlTime fl__orphans_deadline(const FlSession *session)
+static FlTime deadline(void *self, FlTime now)
 {
+    const FlSession *session = (const FlSession *)self;
+    (void)now;
     bool busy = fl__is_host(session) ? session->claiming : session->claim_turn != FL__NONE;
     return busy ? session->claim_again : FL_FOREVER;
 }
+
+static bool message(void *self, MessageIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    switch (in->kind) {
+    case FL_GROUP_ASK:
+        return ask_heard(session, in);
+    case FL_GROUP_CLAIM:
+        return claim_heard(session, in);
+    default:
+        return claimed_heard(session, in);
+    }
+}
+
+static void changed(void *self, const Change *change)
+{
+    FlSession *session = (FlSession *)self;
+    if (change->kind == CHANGE_MEMBER_LEAVES) {
+        fl__orphans_make(session, change->member);
+    } else if (change->kind == CHANGE_MEMBER_LEFT && fl__is_host(session)) {
+        // What it told others last may have come after they claimed: they do so again.
+        if (fl__orphans_of(session, change->member) || session->claiming) {
+            fl__orphans_ask(session, false, change->now);
+        }
+    }
+}
+
+const Feature fl__feature_orphan = {
+    .name = "handover",
+    .messages = {FL_GROUP_ASK, 3},
+    .advance = advance,
+    .deadline = deadline,
+    .message = message,
+    .changed = changed,
+};

@@ -8,8 +8,12 @@
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
 //   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
+//   features.c  the table of what packets carry; packet.c: its loops
 //   manifest.c  what each packet carried, until its fate is known
-//   payload.c   sections of packets: reading and writing
+//   messages.c  reliable messages: to their feature
+//   welcome.c   WELCOME and MAPPING: the host's first words, and by what clock to read arrivals
+//   motion.c    MOTION: updates out and in
+//   state.c     STATE: state blobs out and in
 //   entity.c    the table of entities; the owner's side
 //   remote.c    others' entities: updates and states in, poses out, relaying
 //   news.c      announcements of members and entities
@@ -30,7 +34,7 @@
 #ifndef FAIRLEAD_SESSION_PRIVATE_H
 #define FAIRLEAD_SESSION_PRIVATE_H
 
-#include "fairlead/session.h"
+#include "feature.h"
 
 #define FL__NONE (-1)
 #define MESSAGE_ROOM (FL_EVENT_BYTES + 256) // any reliable message
@@ -64,23 +68,6 @@ typedef struct Mappings {
     uint32_t told;           // serials below this are known to be known
 } Mappings;
 
-/// What became of what: one thing that a packet carried.
-typedef enum ItemKind {
-    ITEM_MOTION,
-    ITEM_STATE,
-    ITEM_INPUT,
-    ITEM_WELCOME,
-    ITEM_MAPPING,
-    ITEM_ATTENTION,
-    ITEM_NEAR,
-} ItemKind;
-
-typedef struct Item {
-    uint8_t kind;
-    uint16_t index; // entity slot, or member
-    uint32_t value; // serial, version, low bits of a tick, attention, or near
-} Item;
-
 /// A packet under way.
 typedef struct Packet {
     uint32_t first; // item serial
@@ -113,7 +100,7 @@ typedef struct Held {
     int32_t to;     // members from this number on have not got it
 } Held;
 
-typedef struct Line {
+struct Line {
     bool used;
     bool heard;  // something came over it: the other end is there
     bool direct; // to an introduced peer, not between host and client
@@ -148,7 +135,7 @@ typedef struct Line {
     FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
     bool full;            // an event for it waits for room in that queue
     Held held;            // an event from here that waits to be passed on
-} Line;
+};
 
 // ---------------------------------------------------------------- entities
 
@@ -167,7 +154,7 @@ typedef struct EarlyState {
     uint8_t bytes[FL_ENTITY_STATE_BYTES];
 } EarlyState;
 
-typedef struct Entity {
+struct Entity {
     uint32_t generation; // odd while live
     uint32_t number;
     uint16_t epoch;
@@ -210,7 +197,7 @@ typedef struct Entity {
     FlShow show;
     FlTime heard, heard_at; // the update that came in last: its stamp, its arrival
     Reported reported;
-} Entity;
+};
 
 // ---------------------------------------------------------------- the session
 
@@ -294,6 +281,12 @@ typedef struct Agreed {
 
 typedef struct Sealed Sealed; // sealed.c's own
 
+/// Entities of which a byte is to be told.
+typedef struct TellingDue {
+    uint64_t *words; // by slot
+    bool any;        // one may be
+} TellingDue;
+
 #define UPLOAD_SLOTS 127
 
 /// What has gone out, over all lines.
@@ -346,8 +339,8 @@ struct FlSession {
     FlLedger *ledger; // receivers are lines
     int32_t entity_words, number_words, member_words, by_address_size;
     uint64_t *state_due;     // [line][entity_words]
-    uint64_t *attention_due; // [entity_words]
-    uint64_t *near_due;      // [entity_words]
+    TellingDue attention_due;
+    TellingDue near_due;
     uint64_t *near;          // [line][entity_words]: of ours, whose replica is near there
     uint64_t *entity_news;   // [line][number_words]
     uint64_t *member_news;   // [line][member_words]
@@ -395,12 +388,11 @@ struct FlSession {
     bool has_pairs; // sealed: there are or were introduced peers
     bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
-    bool attentive; // some attention is to be told
-    bool nearing;   // and some word on replicas
     bool claiming;  // host: waits for claims
     bool claim_all; // of everything, since we are new
     bool has_hit_rules;
 
+    Features features;
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
     uint8_t opening[FL_SEAL_PACKET_BYTES]; // a sealed datagram being opened
@@ -422,13 +414,6 @@ void fl__notice(FlSession *session, const FlNotice *notice);
 /// Session time runs.
 bool fl__time_known(const FlSession *session);
 void fl__time_update(FlSession *session, FlTime now);
-
-/// When a packet came over a line, in session time.
-typedef struct Moment {
-    FlTime arrived; // as the sender will know it
-    FlTime near;    // what updates' times are unwrapped against
-    FlTime sent;    // by the sender's session time; INT64_MIN: not known
-} Moment;
 
 Moment fl__moment(FlSession *session, Line *line, const FlLinkPacket *packet, FlTime arrival);
 
@@ -463,6 +448,10 @@ int32_t fl__member_of(const FlSession *session, FlPeerId peer);
 void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id);
 void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime now);
 
+/// feature_member's.
+bool fl__member_message(void *self, MessageIn *in);
+void fl__member_changed(void *self, const Change *change);
+
 /// Takes away what belonged to members who are not there any more.
 void fl__member_remove_orphans(FlSession *session);
 
@@ -494,9 +483,9 @@ static inline void fl__line_wake(FlSession *session, int32_t line)
     session->wake[line] = INT64_MIN;
 }
 
-/// A packet to this line, if there is anything to say and the budget allows.
+/// A packet to this line, if there is anything to say and the budget allows; else it says in
+/// `wake` when to look at it again.
 bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out);
-FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now);
 
 /// The line died or was left: its member is gone, or (introduced) goes through the host.
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
@@ -581,9 +570,6 @@ void fl__sealed_part(FlSession *session, Line *line);
 
 /// Host: a newcomer is to be introduced to all who are there, and they to it; and doing so.
 void fl__mesh_introduce(FlSession *session, int32_t number);
-void fl__mesh_update(FlSession *session, FlTime now);
-void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
-void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now);
 
 /// An introduced peer knows how we place what arrives: its things come directly from now on.
 void fl__mesh_understood(FlSession *session, int32_t index);
@@ -597,28 +583,56 @@ void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
 /// The host is gone. True: the session goes on without it.
 bool fl__mesh_take_over(FlSession *session, FlTime now);
 
-/// Two members want to be introduced, by the word of one.
-void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now);
-
 // ---------------------------------------------------------------- lanes.c
 
 /// We are in: the crowd begins. False: no memory.
 bool fl__lanes_begin(FlSession *session, FlTime now);
 void fl__lanes_destroy(FlSession *session);
 size_t fl__lanes_bytes(const FlSessionDef *def); // seals not counted
-void fl__lanes_member(FlSession *session, int32_t member);
 void fl__lanes_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
-void fl__lanes_plan(FlSession *session, int32_t order);
 
 /// True: the datagram was a lane's, taken or counted.
 bool fl__lanes_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
                        FlTime arrival);
 bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out);
-FlTime fl__lanes_deadline(FlSession *session, FlTime now);
 
-/// Host: which plane is right for those who are there, and telling it.
-void fl__lanes_host(FlSession *session, FlTime now);
+/// Host: tells which plane is right for those who are there.
 bool fl__lanes_tell_plan(FlSession *session, int32_t line);
+
+// ---------------------------------------------------------------- features.c
+
+/// Adds those that every session has; one more; and what its row is.
+void fl__features_start(FlSession *session);
+void fl__feature_add(FlSession *session, const Feature *feature, void *self);
+uint8_t fl__feature_row(const FlSession *session, const Feature *feature);
+
+extern const Feature fl__feature_crowd, fl__feature_member, fl__feature_clock,
+    fl__feature_mesh, fl__feature_attention, fl__feature_near, fl__feature_event, fl__feature_action,
+    fl__feature_orphan, fl__feature_call, fl__feature_input, fl__feature_motion, fl__feature_state,
+    fl__feature_news, fl__feature_report, fl__feature_agreed;
+
+// ---------------------------------------------------------------- packet.c
+
+const Moment *fl__packet_when(PacketIn *in);
+
+/// The packet carries this, and whoever writes wants to know what becomes of it.
+void fl__packet_note(PacketOut *out, int32_t index, uint32_t value);
+
+/// Tells all features.
+void fl__changed(FlSession *session, const Change *change);
+void fl__features_advance(FlSession *session, FlTime now);
+void fl__features_look(FlSession *session, int32_t line, FlTime now);
+FlTime fl__features_deadline(FlSession *session, FlTime now);
+
+void fl__packet_read(FlSession *session, int32_t line, const FlLinkPacket *packet, FlTime arrival);
+
+/// What is wanted over a connection: by whoever comes first, and the earliest of what is wanted
+/// later. `rides` is everybody's.
+Want fl__packet_want(const FlSession *session, int32_t index, FlTime now);
+
+/// Writes what waits, as much as fits into `room` bytes and `rides` more; room 0: only what rides.
+void fl__packet_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
+                      int32_t rides, FlTime now);
 
 // ---------------------------------------------------------------- manifest.c
 
@@ -635,32 +649,24 @@ bool fl__manifest_add(Manifest *m, Item item);
 /// Learns what became of packets, and what that means for what they carried.
 void fl__manifest_settle(FlSession *session, int32_t index, FlTime now);
 
-/// How long a state may be under way before it is sent again: on a line that is silent otherwise
-/// nothing shows that it got lost.
-#define FL__STATE_AGAIN FL_MS(400)
+/// Every item of a feature whose packet's fate is not known is lost, for all it knows.
+void fl__manifest_give_up(FlSession *session, int32_t index, uint8_t row);
 
-// ---------------------------------------------------------------- payload.c
+// ---------------------------------------------------------------- messages.c
 
-void fl__payload_read(FlSession *session, int32_t line, const FlLinkPacket *packet, FlTime arrival);
+/// Reliable messages that came over a line.
+void fl__messages_take(FlSession *session, int32_t index, FlTime now);
 
-/// Bytes that the next thing waiting would take; 0: nothing waits.
-int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now);
+// ---------------------------------------------------------------- motion.c
 
-/// Bytes of what rides in every packet, whatever the budget, but is no reason for one.
-int32_t fl__payload_rides(const Line *line);
-
-/// Writes what waits, as much as fits into `room` bytes; 0: only what reports need to be
-/// understood.
-void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
-                       FlTime now);
+/// Wakes the lines to which something has come due since they were last looked at.
+void fl__motion_wake(FlSession *session);
 
 // ---------------------------------------------------------------- agreed.c, agreed_players.c
 
 /// A timeline is playing, so nothing may be changed; counted.
 bool fl__replaying(FlSession *session);
 
-/// A member is there no longer.
-void fl__agreed_left(FlSession *session, int32_t member);
 void fl__agreed_feed(FlSession *session, int32_t member);
 void fl__agreed_destroy(FlSession *session);
 
@@ -765,9 +771,6 @@ bool fl__news_flush(FlSession *session, int32_t line);
 /// Queues a reliable message for the host. Errors: as fl_link_send.
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
 
-/// Reliable messages that came over a line.
-void fl__messages_take(FlSession *session, int32_t index, FlTime now);
-
 // ---------------------------------------------------------------- event.c
 
 /// Types of the session's own events, and sending one: ordered, to a member or (FL__NONE) to all
@@ -783,15 +786,8 @@ enum {
 FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void *bytes,
                        int32_t count);
 
-/// An event came over `line`, `count` bytes in session->message: it is kept if it is for us, and
-/// passed on if we are the host. False: no sender writes that.
-bool fl__event_heard(FlSession *session, int32_t index, int32_t count, FlTime now);
-
 /// There is room for one more to be taken.
 bool fl__event_room(const FlSession *session);
-
-/// Goes on passing on what somebody's full queue held up.
-void fl__event_resume(FlSession *session, FlTime now);
 
 /// One event over one line, as its head says. Errors: as fl_link_send.
 FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
@@ -811,10 +807,6 @@ bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_
 /// Host: events of these types are passed on to this member: it knows what they are about.
 bool fl__actions_reach(const FlSession *session, int32_t number);
 
-/// Sends what is due; and when something will be.
-void fl__actions_update(FlSession *session, FlTime now);
-FlTime fl__actions_deadline(const FlSession *session, FlTime now);
-
 // ---------------------------------------------------------------- call_hit.c
 
 /// A hit that cannot be: it has no sound arguments, or is not what we showed the shooter. What
@@ -824,18 +816,8 @@ bool fl__call_impossible(FlSession *session, const Entity *entity, const FlCallM
 
 // ---------------------------------------------------------------- call.c
 
-/// A message of calls came over a line. False: no sender writes that.
-bool fl__call_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
-bool fl__answer_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
-bool fl__estate_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
-
 /// Sends what is due.
 void fl__call_update(FlSession *session, FlTime now);
-FlTime fl__call_deadline(const FlSession *session);
-
-/// An entity has another owner or way to it; or is there no more.
-void fl__call_moved(FlSession *session, const Entity *entity);
-void fl__call_ended(FlSession *session, const Entity *entity);
 
 /// What goes with an entity to its next owner. Written with its kind.
 void fl__estate_write(const FlSession *session, const Entity *entity, uint16_t epoch, FlWriter *w);
@@ -851,52 +833,21 @@ void fl__orphans_make(FlSession *session, int32_t owner);
 /// Host: somebody's things are to be given to others: asks what is known of them. `all`: we are the
 /// host since now.
 void fl__orphans_ask(FlSession *session, bool all, FlTime now);
-
-/// Goes on asking, or claiming; gives orphans away when everybody has claimed.
-void fl__orphans_update(FlSession *session, FlTime now);
-FlTime fl__orphans_deadline(const FlSession *session);
 bool fl__orphans_of(const FlSession *session, int32_t owner);
-bool fl__ask_heard(FlSession *session, int32_t index, FlReader *r, FlTime now);
-bool fl__claim_heard(FlSession *session, int32_t index, FlReader *r);
-bool fl__claimed_heard(FlSession *session, int32_t index, FlReader *r);
 
 // ---------------------------------------------------------------- input.c
 
-int32_t fl__input_needs(const FlSession *session, int32_t index, bool *urgent);
-
 /// A member's input that is here.
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);
-
-/// Returns the bytes it took.
-int32_t fl__input_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
-                        FlTime now);
-bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take);
-
-/// What became of inputs; `arrived`: by the other end's link clock.
-void fl__input_fate(FlSession *session, int32_t line, const Item *item, bool delivered,
-                    FlTime arrived);
-void fl__input_line_open(FlSession *session, int32_t line);
 
 /// A member's inputs go over this line again: what it got by another way is not known, so the last
 /// half of what is here is told.
 void fl__input_resume(FlSession *session, int32_t line, int32_t member);
 
-// ---------------------------------------------------------------- view.c
-
-/// REPORT: what the host tells an owner about its entities' receivers. Bytes it would take; 0: not
-/// due.
-int32_t fl__report_needs(FlSession *session, int32_t index, FlTime now);
-void fl__report_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
-                      FlTime now);
-bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take);
-
 // ---------------------------------------------------------------- telling.c
 
-/// A byte about each of some entities, told over lines.
+/// What the bytes mean, and over which line they go.
 typedef struct Telling {
-    uint64_t *due; // entities, by slot
-    bool *any;     // one may be
-    ItemKind item;
     uint8_t section; // its kind
     uint8_t most;    // no byte is larger
     bool (*goes_fn)(const FlSession *session, const Entity *entity, int32_t line);
@@ -905,27 +856,14 @@ typedef struct Telling {
     void (*heard_fn)(FlSession *session, int32_t line, int32_t slot, uint8_t value);
 } Telling;
 
-void fl__telling_due(const Telling *t, int32_t slot);
+void fl__telling_due(TellingDue *due, int32_t slot);
 
-/// Bytes of what is to be told over a line; it rides in every packet, but is no reason for one.
-int32_t fl__telling_bytes(const FlSession *session, const Telling *t, int32_t index);
-
-/// Returns the bytes it took.
-int32_t fl__telling_write(FlSession *session, const Telling *t, int32_t index, FlWriter *w,
-                          int32_t room);
-bool fl__telling_read(FlSession *session, const Telling *t, int32_t index, FlReader *r, bool take);
-
-// ---------------------------------------------------------------- attention.c
-
-/// A new entity: nobody looks at it yet.
-void fl__attention_begin(FlSession *session, Entity *entity);
-
-/// Whoever is at the other end now knows nothing of what we look at.
-void fl__attention_line_open(FlSession *session, int32_t line);
-void fl__attention_fate(FlSession *session, int32_t line, int32_t slot, uint32_t value,
-                        bool delivered);
-
-Telling fl__attention_telling(FlSession *session);
+/// It rides in every packet, but is no reason for one.
+Want fl__telling_want(const FlSession *session, const Telling *t, const TellingDue *due,
+                      int32_t index);
+void fl__telling_write(const Telling *t, TellingDue *due, PacketOut *out);
+bool fl__telling_skip(const FlSession *session, const Telling *t, FlReader *r);
+void fl__telling_take(const Telling *t, PacketIn *in);
 
 // ---------------------------------------------------------------- guide.c
 
@@ -936,25 +874,17 @@ typedef enum GuideWay {
     GUIDE_INSTEAD, // guidance in its place
 } GuideWay;
 
-/// A new entity: nothing is known of its replicas, nor of ours.
-void fl__guide_begin(FlSession *session, Entity *entity);
 GuideWay fl__guide_way(const FlSession *session, int32_t index, int32_t slot, FlTime time);
 
 /// Bytes of a section with an entity's guidance; and writing it.
 int32_t fl__guide_bytes(const FlSession *session, int32_t slot);
-int32_t fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside);
+void fl__guide_write(FlSession *session, int32_t slot, FlWriter *w, bool beside);
 
 /// Something is about to go to a receiver: how long after what went before.
 void fl__guide_learn(FlSession *session, int32_t index, int32_t slot, FlTime time);
-bool fl__guided_read(FlSession *session, int32_t index, FlReader *r, const Moment *when, bool take);
 
 /// An update arrived, where there is a replica.
 void fl__guide_snapshots(Entity *entity, FlTime arrived);
-
-/// NEAR: as with attention.
-void fl__near_line_open(FlSession *session, int32_t line);
-void fl__near_lost(FlSession *session, int32_t line, int32_t slot, uint32_t value);
-Telling fl__near_telling(FlSession *session);
 
 // ---------------------------------------------------------------- upload.c
 

@@ -7,7 +7,6 @@
 #define EVENT_RING_BYTES (32 * 1024)
 #define UPLOAD_AT_LEAST 1000.0
 #define UPLOAD_AT_MOST 1e9    // what a second's bytes are counted in
-#define UPLOAD_FOR_WORDS 0.02 // of a second's bytes: not for frames, so that calls need not wait
 
 // ---------------------------------------------------------------- definition
 
@@ -139,8 +138,8 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->number_epoch, numbers * sizeof(uint16_t)},
         {(void **)&s->number_known, numbers * sizeof(bool)},
         {(void **)&s->state_due, lines * (size_t)s->entity_words * word},
-        {(void **)&s->attention_due, (size_t)s->entity_words * word},
-        {(void **)&s->near_due, (size_t)s->entity_words * word},
+        {(void **)&s->attention_due.words, (size_t)s->entity_words * word},
+        {(void **)&s->near_due.words, (size_t)s->entity_words * word},
         {(void **)&s->near, lines * (size_t)s->entity_words * word},
         {(void **)&s->entity_news, lines * (size_t)s->number_words * word},
         {(void **)&s->member_news, lines * member_words},
@@ -307,6 +306,7 @@ FlResult fl_session_create(const FlSessionDef *def, FlTime now, FlSession **out)
     session->def = *def;
     session->world = world;
     set_sizes(session);
+    fl__features_start(session);
     result = reserve(session);
     if (result == FL_OK) {
         start(session, now);
@@ -419,7 +419,7 @@ static void take_packet(FlSession *session, int32_t index, const Opened *in, FlT
     if (!line->heard) {
         fl__mesh_reached(session, index, arrival);
     }
-    fl__payload_read(session, index, &packet, arrival);
+    fl__packet_read(session, index, &packet, arrival);
     if (line->used) {
         fl__mapping_keep(session, line, &packet, arrival);
         fl__messages_take(session, index, arrival);
@@ -469,33 +469,6 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
 
 // ---------------------------------------------------------------- datagrams out
 
-// Lines to which something has come due since they were last looked at.
-static void wake_due(FlSession *session)
-{
-    if (!session->exported) {
-        return;
-    }
-    session->exported = false;
-    for (int32_t i = 0; i < session->line_count; i++) {
-        FlDue due;
-        if (session->lines[i].used && fl_ledger_due(session->ledger, i, 0, &due)) {
-            fl__line_wake(session, i);
-        }
-    }
-}
-
-static void update_ledger(FlSession *session, FlTime now)
-{
-    FlTime time = fl_session_time(session, now);
-    if (fl_ledger_deadline(session->ledger) <= time) {
-        double words = UPLOAD_FOR_WORDS * session->def.upload_bytes_s;
-        double left = fl__upload_left(session, now) - words;
-        fl_ledger_allow(session->ledger, left > 0.0 ? left : 0.0, session->upload.header_bytes);
-        fl_ledger_update(session->ledger, time);
-        session->exported = true;
-    }
-}
-
 static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
     for (; session->line_next < session->line_count; session->line_next++) {
@@ -506,9 +479,6 @@ static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
         // A line may have more to say: stay with it until it has not.
         if (fl__line_next(session, i, now, out)) {
             return true;
-        }
-        if (session->lines[i].used) {
-            session->wake[i] = fl__line_deadline(session, i, now);
         }
     }
     session->line_next = 0;
@@ -524,14 +494,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
         return true;
     }
     if (session->line_next == 0) {
-        fl__lanes_host(session, now);
-        fl__mesh_update(session, now);
-        fl__event_resume(session, now);
-        fl__actions_update(session, now);
-        fl__orphans_update(session, now);
-        fl__call_update(session, now);
-        update_ledger(session, now);
-        wake_due(session);
+        fl__features_advance(session, now);
     }
     return line_next(session, now, out) || fl__lanes_next(session, now, out);
 }
@@ -586,24 +549,12 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
         deadline = earliest_wake(session, deadline);
         return deadline > now ? deadline : now;
     }
-    FlTime actions = fl__actions_deadline(session, now);
-    deadline = actions < deadline ? actions : deadline;
     FlTime told = fl_time_add(session->told_at, session->epoch);
     FlTime clock = fl_time_add(told, CLOCK_EVERY);
     deadline = clock < deadline ? clock : deadline;
-    FlTime asked = fl_ledger_deadline(session->ledger);
-    if (asked != FL_FOREVER) {
-        // A bent clock's inverse is off by a nanosecond or so; never a moment too early.
-        FlTime when = fl_time_add(fl_session_when(session, asked), FL_US(1));
-        deadline = when < deadline ? when : deadline;
-    }
-    FlTime calls = fl__call_deadline(session);
-    FlTime orphans = fl__orphans_deadline(session);
-    deadline = calls < deadline ? calls : deadline;
-    deadline = orphans < deadline ? orphans : deadline;
-    FlTime lanes = fl__lanes_deadline(session, now);
-    deadline = lanes < deadline ? lanes : deadline;
-    wake_due(session);
+    FlTime features = fl__features_deadline(session, now);
+    deadline = features < deadline ? features : deadline;
+    fl__motion_wake(session);
     deadline = earliest_wake(session, deadline);
     return deadline > now ? deadline : now;
 }

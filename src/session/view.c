@@ -14,7 +14,6 @@
 
 #include <string.h>
 
-#define KIND_REPORT 7
 #define REPORT_HEAD 14
 #define REPORT_EACH 6
 #define REPORT_AT_MOST 16
@@ -157,25 +156,39 @@ static bool is_news(const Entity *entity, const FlEntityReport *all)
     return all->receiver_count > 0 && !same;
 }
 
-int32_t fl__report_needs(FlSession *session, int32_t index, FlTime now)
+// Whether some entity of the member's is to be reported, from its turn on.
+static bool has_news(const FlSession *session, int32_t index, FlTime time)
 {
-    Line *line = &session->lines[index];
-    if (!fl__is_host(session) || now < line->report_next) {
-        return 0;
-    }
-    FlTime time = fl_session_time(session, now);
-    for (int32_t i = line->report_turn; i < session->def.entity_capacity; i++) {
+    for (int32_t i = session->lines[index].report_turn; i < session->def.entity_capacity; i++) {
         const Entity *entity = &session->entities[i];
         if (is_reported(session, entity, index)) {
             FlEntityReport all = measure(session, entity, time, false);
             if (is_news(entity, &all)) {
-                return REPORT_HEAD;
+                return true;
             }
         }
     }
-    line->report_turn = 0;
-    line->report_next = fl_time_add(now, REPORT_EVERY);
-    return 0;
+    return false;
+}
+
+static Want want(const void *self, int32_t index, FlTime now)
+{
+    (void)now;
+    const FlSession *session = (const FlSession *)self;
+    Want want = {session->lines[index].report_next, 0, REPORT_HEAD, 0};
+    return fl__is_host(session) ? want : fl__want_none();
+}
+
+// Nothing to say now: the next time.
+static void look(void *self, int32_t index, FlTime now)
+{
+    FlSession *session = (FlSession *)self;
+    Line *line = &session->lines[index];
+    if (fl__is_host(session) && now >= line->report_next &&
+        !has_news(session, index, fl_session_time(session, now))) {
+        line->report_turn = 0;
+        line->report_next = fl_time_add(now, REPORT_EVERY);
+    }
 }
 
 static uint32_t float_bits(double value)
@@ -214,7 +227,7 @@ static int32_t write_entity(FlSession *session, Entity *entity, FlWriter *w, int
     }
     entity->reported.all = all;
     entity->reported.known = true;
-    fl_writer_put(w, KIND_REPORT, 8);
+    fl_writer_put(w, SECTION_REPORT, 8);
     fl_writer_put(w, entity->number, 16);
     fl_writer_put(w, (uint64_t)all.receiver_count, 16);
     fl_writer_put(w, float_bits(all.mean), 32);
@@ -228,24 +241,24 @@ static int32_t write_entity(FlSession *session, Entity *entity, FlWriter *w, int
     return REPORT_HEAD + count * REPORT_EACH;
 }
 
-void fl__report_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room, FlTime now)
+static void write(void *self, PacketOut *out)
 {
-    if (fl__report_needs(session, index, now) == 0) {
+    FlSession *session = (FlSession *)self;
+    Line *line = out->line;
+    if (!fl__is_host(session) || out->now < line->report_next) {
         return;
     }
-    Line *line = &session->lines[index];
-    FlTime time = fl_session_time(session, now);
     for (; line->report_turn < session->def.entity_capacity; line->report_turn++) {
-        if (room < REPORT_HEAD) {
+        if (out->left < REPORT_HEAD) {
             return; // goes on with the next packet
         }
         Entity *entity = &session->entities[line->report_turn];
-        if (is_reported(session, entity, index)) {
-            room -= write_entity(session, entity, writer, room, time);
+        if (is_reported(session, entity, out->index)) {
+            out->left -= write_entity(session, entity, out->w, out->left, out->time);
         }
     }
     line->report_turn = 0;
-    line->report_next = fl_time_add(now, REPORT_EVERY);
+    line->report_next = fl_time_add(out->now, REPORT_EVERY);
 }
 
 static bool take_error(FlReader *r, double *error)
@@ -257,33 +270,65 @@ static bool take_error(FlReader *r, double *error)
     return isfinite(value) && value >= 0.0f;
 }
 
-bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take)
+static bool read_head(FlReader *r, uint32_t *number, FlEntityReport *all, int32_t *count)
 {
-    uint32_t number = (uint32_t)fl_reader_take(r, 16);
+    *number = (uint32_t)fl_reader_take(r, 16);
+    all->receiver_count = (int32_t)fl_reader_take(r, 16);
+    bool sound = take_error(r, &all->mean);
+    sound = take_error(r, &all->sd) && sound;
+    *count = (int32_t)fl_reader_take(r, 8);
+    return sound && *count <= REPORT_AT_MOST && all->receiver_count > 0;
+}
+
+static bool skip(const void *self, PacketIn *in)
+{
+    const FlSession *session = (const FlSession *)self;
+    uint32_t number;
     FlEntityReport all;
-    all.receiver_count = (int32_t)fl_reader_take(r, 16);
-    bool sound = take_error(r, &all.mean) && take_error(r, &all.sd);
-    int32_t count = (int32_t)fl_reader_take(r, 8);
-    sound = sound && count <= REPORT_AT_MOST && !fl__is_host(session) &&
-            !session->lines[index].direct && all.receiver_count > 0 &&
-            number < (uint32_t)session->world.def.entity_capacity;
-    if (!sound || r->failed) {
-        return false;
+    int32_t count;
+    bool sound = read_head(in->r, &number, &all, &count) && !fl__is_host(session) &&
+                 !session->lines[in->line].direct &&
+                 number < (uint32_t)session->world.def.entity_capacity;
+    for (int32_t i = 0; i < count && sound; i++) {
+        double error;
+        (void)fl_reader_take(in->r, 16);
+        sound = take_error(in->r, &error);
+    }
+    return sound && !in->r->failed;
+}
+
+static void take(void *self, PacketIn *in)
+{
+    FlSession *session = (FlSession *)self;
+    uint32_t number;
+    FlEntityReport all;
+    int32_t count;
+    if (!read_head(in->r, &number, &all, &count)) {
+        return;
     }
     int32_t slot = session->by_number[number];
     Entity *entity =
         slot != FL__NONE && session->entities[slot].ours ? &session->entities[slot] : NULL;
-    for (int32_t i = 0; i < count && sound; i++) {
-        int32_t member = (int32_t)fl_reader_take(r, 16);
+    for (int32_t i = 0; i < count; i++) {
+        int32_t member = (int32_t)fl_reader_take(in->r, 16);
         double error;
-        sound = take_error(r, &error) && !r->failed;
-        if (sound && take && entity != NULL && member < session->member_count) {
+        bool sound = take_error(in->r, &error);
+        if (sound && entity != NULL && member < session->member_count) {
             *reported(session, entity, member) = (float)error;
         }
     }
-    if (sound && take && entity != NULL) {
+    if (entity != NULL) {
         entity->reported.all = all;
         entity->reported.known = true;
     }
-    return sound;
 }
+
+const Feature fl__feature_report = {
+    .name = "report",
+    .sections = {SECTION_REPORT, 1},
+    .want = want,
+    .look = look,
+    .write = write,
+    .skip = skip,
+    .take = take,
+};
