@@ -206,7 +206,7 @@ static inline bool scene_note_packet(Scene *scene, int32_t from, int32_t to,
             &m->packets[(m->packet_next - 1) & (uint64_t)(m->packet_capacity - 1)];
         for (uint32_t n = 0; n < packet->count; n++) {
             const Item *item = &m->items[(packet->first + n) & (uint32_t)(m->item_capacity - 1)];
-            if (item->kind == ITEM_MOTION) {
+            if (item->row == fl__feature_row(session, &fl__feature_motion)) {
                 scene_note_carried(scene, from, &session->entities[item->index],
                                    fl_ledger_exported(session->ledger, item->index, item->value));
             }
