@@ -192,12 +192,21 @@ static void measure(PlayPicture *picture, const char *hint)
 }
 
 // A line of at most `columns` characters; the rest of the terminal's line is wiped.
-static void write_line(const char *line, int32_t columns)
+static void write_line(const char *line, size_t length, int32_t columns)
 {
-    size_t length = strlen(line);
     size_t most = (size_t)columns;
     write_all(line, length < most ? length : most);
     write_all("\033[K\n", 4);
+}
+
+// A game's picture, each of its lines as above: one that is shorter than before leaves nothing.
+static void write_picture(const char *text, int32_t columns)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        write_line(text, length, columns);
+        text += length + (text[length] == '\n' ? 1 : 0);
+    }
 }
 
 void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter, const char *hint,
@@ -209,18 +218,18 @@ void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter
         return;
     }
     write_all("\033[H", 3);
-    write_all(picture->text, strlen(picture->text));
+    write_picture(picture->text, picture->columns);
     char line[512];
     play_figures_line(play_meter_read(meter, node, now), line, sizeof line);
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     if (node->own_count > 0) {
         play_figures_errors(node, now, line, sizeof line);
     } else {
         snprintf(line, sizeof line, "no %s of our own", node->game->thing);
     }
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     play_figures_drops(node, now, line, sizeof line);
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     write_all(hint, strlen(hint));
-    write_all("\033[K", 3);
+    write_all("\033[J", 3); // and what is below, when there is less of it than before
 }
