@@ -191,20 +191,22 @@ static void measure(PlayPicture *picture, const char *hint)
     picture->rows = picture->rows < 4 ? 4 : picture->rows > 200 ? 200 : picture->rows;
 }
 
-// A line of at most `columns` characters; the rest of the terminal's line is wiped.
+// A line of at most `columns` characters; the rest of the terminal's line is wiped. A full one has
+// no rest: there some terminals would wipe its last character.
 static void write_line(const char *line, size_t length, int32_t columns)
 {
     size_t most = (size_t)columns;
     write_all(line, length < most ? length : most);
-    write_all("\033[K\n", 4);
+    write_all(length < most ? "\033[K\n" : "\n", length < most ? 4 : 1);
 }
 
-// A game's picture, each of its lines as above: one that is shorter than before leaves nothing.
-static void write_picture(const char *text, int32_t columns)
+// A game's picture, each of its lines as above. More than there is room for would scroll.
+static void write_picture(const PlayPicture *picture)
 {
-    while (*text != '\0') {
+    const char *text = picture->text;
+    for (int32_t row = 0; *text != '\0' && row < picture->rows; row++) {
         size_t length = strcspn(text, "\n");
-        write_line(text, length, columns);
+        write_line(text, length, picture->columns);
         text += length + (text[length] == '\n' ? 1 : 0);
     }
 }
@@ -218,7 +220,7 @@ void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter
         return;
     }
     write_all("\033[H", 3);
-    write_picture(picture->text, picture->columns);
+    write_picture(picture);
     char line[512];
     play_figures_line(play_meter_read(meter, node, now), line, sizeof line);
     write_line(line, strlen(line), picture->columns);
