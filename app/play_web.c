@@ -48,7 +48,7 @@ static void on_command(void *ctx, const json_t *command)
         memcpy(web->words, policy, strlen(policy) + 1); // the newest counts
     }
     demo_json_refuse(&web->refused, json_object_get(settings, "policy"), known);
-    web->policy[0] = '\0';
+    web->policy[0] = '\0'; // said again, with what was refused
 }
 
 /// In digits, for the system; false: there is no such address.
