@@ -232,9 +232,19 @@ static int check(const Choices *c, const DemoKind *kind)
     if (kind == NULL) {
         return command_fail(EXIT_BAD_INPUT, who, "no such game: %s; try --help", c->game);
     }
-    if (c->players > kind->players_max) {
-        return command_fail(EXIT_BAD_INPUT, who, "--players: at most %d in this game",
-                            (int)kind->players_max);
+    if (c->players > kind->players_max || (c->players > 0 && c->players < kind->players_min)) {
+        return command_fail(EXIT_BAD_INPUT, who, "--players: %d to %d in this game",
+                            (int)kind->players_min, (int)kind->players_max);
+    }
+    if (c->policy != NULL && !kind->has_policy) {
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--policy: %s has none; choose what is shown or told by --scheme",
+                            kind->name);
+    }
+    if (c->scheme != NULL && !kind->has_scheme) {
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--scheme: %s has none; choose who gets which update by --policy",
+                            kind->name);
     }
     if (c->token != NULL && !web_token_good(c->token)) {
         return command_fail(EXIT_BAD_INPUT, who, "--token: %s", WEB_TOKEN_RULE);

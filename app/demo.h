@@ -25,7 +25,8 @@ typedef struct Demo Demo;
 typedef struct DemoKind {
     const char *name;
     const char *help; ///< One line.
-    int32_t players_max;
+    int32_t players_min, players_max;
+    bool has_policy, has_scheme; ///< Which of the two it begins with; the other is refused.
 
     /// Starts everything. Answers OPTIONS_GO_ON, or an exit status after printing why.
     int (*open)(const DemoDef *def, Demo **demo);

@@ -95,9 +95,6 @@ static int make_demo(const DemoDef *def, Demo **out)
         return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s; hibw, lobw, donny, ours",
                             def->scheme);
     }
-    if (def->players == 1) {
-        return command_fail(EXIT_BAD_INPUT, def->who, "--players: at least 2 in this game");
-    }
     int status = demo_record_check(&def->record, ARENA_DEMO_PROCESSES);
     if (status != OPTIONS_GO_ON) {
         return status;
@@ -409,7 +406,9 @@ static bool demo_command(Demo *demo, const json_t *command, FlTime now)
 const DemoKind demo_arena = {
     .name = "arena",
     .help = "one player's screen in a match of many: whom it looks at, and what that costs",
+    .players_min = 2,
     .players_max = ARENA_DEMO_PLAYERS_MAX,
+    .has_scheme = true,
     .open = demo_open,
     .again = demo_again,
     .hello = demo_hello,

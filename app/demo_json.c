@@ -64,6 +64,14 @@ json_t *demo_json_policies(void)
     return list;
 }
 
+void demo_json_refuse(json_t **refused, const json_t *asked, bool known)
+{
+    if (asked != NULL) {
+        json_decref(*refused);
+        *refused = known ? NULL : json_deep_copy(asked);
+    }
+}
+
 bool demo_json_number(const json_t *object, const char *key, double low, double high, double *out)
 {
     const json_t *value = json_object_get(object, key);

@@ -45,6 +45,7 @@ struct Demo {
     int64_t compared, disagreed;
     uint8_t recent[RECENT_LOOKS]; ///< Bits: compared, disagreed.
     double off[RACING_PLAYERS];   ///< Of each car at the other player's, m, smoothed.
+    json_t *refused;              ///< A scheme that was asked for, and is none; NULL: none was.
 };
 
 RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, RacingNews *last)
@@ -57,6 +58,7 @@ RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, Ra
     for (int32_t p = 0; p < RACING_PLAYERS; p++) {
         news.number1[p] = atomic_load(&board->player[p].number1);
         news.in[p] = atomic_load(&board->player[p].in) ? 1 : 0;
+        news.half_laps[p] = atomic_load(&board->player[p].half_laps);
     }
     demo_actor_board(actor, &news, last, (int32_t)sizeof news);
     return news;
@@ -97,6 +99,7 @@ static void racing_close(Demo *demo)
     demo_stage_close(&demo->stage);
     fl_net_destroy(demo->setup.host_net);
     racing_destroy(demo->setup.game);
+    json_decref(demo->refused);
     free(demo);
 }
 
@@ -256,6 +259,16 @@ static json_t *screen_json(const Demo *demo, int32_t p)
                      "behind_ms", (double)atomic_load(&player->delta_ns) / 1e6);
 }
 
+/// Where the race is, for people: cars move a second before they are compared.
+static const char *phase_of(const Demo *demo)
+{
+    int32_t tick = atomic_load(&demo->setup.board->player[0].tick);
+    if (demo->rows[0].thing[0].life == 0) {
+        return "waiting";
+    }
+    return tick == 0 ? "grid" : tick < RACING_OVER_TICK ? "race" : "over";
+}
+
 static json_t *racing_frame(Demo *demo, FlTime now)
 {
     follow(demo, now);
@@ -273,11 +286,12 @@ static json_t *racing_frame(Demo *demo, FlTime now)
         json_array_append_new(screens, screen_json(demo, p));
         json_array_append_new(off, json_real(demo->off[p] / RACE_CAR_LENGTH));
     }
-    return json_pack("{s:s,s:I,s:i,s:i,s:b,s:b,s:b,s:o,s:o,s:o,s:f,s:f}", "type", "frame", "t",
-                     (json_int_t)time_ms, "race", (int)demo->rows[0].thing[0].life, "count",
-                     (int)demo->order.restarts, "driven", demo->order.driven, "compared",
-                     comparable(demo), "agree", !disagree(demo), "screens", screens, "truth", truth,
-                     "off", off, "rate", rate, "recent", recent_rate(demo));
+    return json_pack("{s:s,s:I,s:i,s:s,s:i,s:b,s:b,s:b,s:o,s:o,s:o,s:f,s:f}", "type", "frame", "t",
+                     (json_int_t)time_ms, "race", (int)demo->rows[0].thing[0].life, "phase",
+                     phase_of(demo), "count", (int)demo->order.restarts, "driven",
+                     demo->order.driven, "compared", comparable(demo), "agree", !disagree(demo),
+                     "screens", screens, "truth", truth, "off", off, "rate", rate, "recent",
+                     recent_rate(demo));
 }
 
 static json_t *racing_hello(const Demo *demo)
@@ -294,10 +308,10 @@ static json_t *racing_hello(const Demo *demo)
 
 static json_t *racing_settings(const Demo *demo)
 {
-    return json_pack("{s:s,s:s,s:f,s:f,s:f}", "type", "settings", "scheme", demo->order.scheme.name,
-                     "delay_ms", (double)demo->order.delay_ns / 1e6, "jitter_ms",
-                     (double)demo->order.jitter_ns / 1e6, "loss_percent",
-                     demo->order.loss_ppm / 1e4);
+    return json_pack("{s:s,s:s,s:f,s:f,s:f,s:O?}", "type", "settings", "scheme",
+                     demo->order.scheme.name, "delay_ms", (double)demo->order.delay_ns / 1e6,
+                     "jitter_ms", (double)demo->order.jitter_ns / 1e6, "loss_percent",
+                     demo->order.loss_ppm / 1e4, "refused", demo->refused);
 }
 
 // ---------------------------------------------------------------- commands
@@ -307,10 +321,12 @@ static void set(Demo *demo, const json_t *what)
     const char *name = json_string_value(json_object_get(what, "scheme"));
     RaceScheme scheme;
     double number;
-    if (name != NULL && race_scheme_parse(name, &scheme)) {
+    bool known = name != NULL && race_scheme_parse(name, &scheme);
+    if (known) {
         demo->order.scheme = scheme;
         demo->order.schemes++;
     }
+    demo_json_refuse(&demo->refused, json_object_get(what, "scheme"), known);
     if (demo_json_number(what, "delay_ms", 0.0, DELAY_MAX_MS, &number)) {
         demo->order.delay_ns = (FlTime)(number * 1e6);
     }
@@ -358,7 +374,9 @@ static bool racing_command(Demo *demo, const json_t *command, FlTime now)
 const DemoKind demo_racing = {
     .name = "racing",
     .help = "two players and a network between them: who leads, on whose screen",
+    .players_min = RACING_PLAYERS,
     .players_max = RACING_PLAYERS,
+    .has_scheme = true,
     .open = racing_open,
     .hello = racing_hello,
     .settings = racing_settings,

@@ -17,6 +17,7 @@
 enum {
     RACING_PLAYERS = 2,
     RACING_TRUTH = RACING_PLAYERS, ///< The thing of a row that is the own car, truly.
+    RACING_OVER_TICK = 60 * RACING_TICK_HZ,
 };
 
 /// What is set at the page. Sent whole to both processes whenever something changes.
@@ -32,10 +33,12 @@ typedef struct RacingOrder {
 } RacingOrder;
 
 typedef struct RacingPlayer {
-    _Atomic uint32_t number1; ///< Its car's entity plus one; 0: none yet.
-    _Atomic uint32_t told;    ///< Updates so far.
-    _Atomic int64_t delta_ns; ///< By how much its picture is behind.
-    _Atomic bool in;          ///< In the session, and its time known.
+    _Atomic uint32_t number1;  ///< Its car's entity plus one; 0: none yet.
+    _Atomic uint32_t told;     ///< Updates so far.
+    _Atomic int64_t delta_ns;  ///< By how much its picture is behind.
+    _Atomic int32_t half_laps; ///< Its car's progress in halves of a lap, rounded down.
+    _Atomic int32_t tick;      ///< Of its race: 0 on the grid, RACING_OVER_TICK once it is over.
+    _Atomic bool in;           ///< In the session, and its time known.
 } RacingPlayer;
 
 typedef struct RacingBoard {
@@ -51,6 +54,7 @@ typedef struct RacingNews {
     uint32_t race;
     uint32_t number1[RACING_PLAYERS];
     uint32_t in[RACING_PLAYERS];
+    int32_t half_laps[RACING_PLAYERS];
 } RacingNews;
 
 /// What never changes while it runs.

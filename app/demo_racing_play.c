@@ -13,7 +13,6 @@
 #define TELL_TICKS 2            // a sample every 33 ms, as in the experiments
 #define FIRST_TOLD 5            // a prediction needs two or three to start from
 #define START_AHEAD FL_MS(1500) // from the word of a race to its start
-#define RACE_TICKS (60 * RACING_TICK_HZ)
 #define AGAIN_AFTER FL_SEC(1)
 #define SETTLE_TICKS RACING_TICK_HZ // before that all are on the grid, or not heard of yet
 
@@ -190,7 +189,7 @@ static void call_race(Player *player, FlTime time)
     for (int32_t p = 0; p < RACING_PLAYERS; p++) {
         all_in = all_in && player->news.in[p] != 0;
     }
-    bool over = player->driving && player->view.tick >= RACE_TICKS;
+    bool over = player->driving && player->view.tick >= RACING_OVER_TICK;
     bool none = player->news.race == 0;
     if (player->own == 0 && all_in && (over || none)) {
         player->driving = false;
@@ -231,6 +230,15 @@ static bool look_at(Player *player, int32_t car, FlTime now, FlPose *pose)
                               : fl_entity_pose(session, other_car(player), local, pose) == FL_OK;
 }
 
+/// A car's progress as its owner tells it, to a quarter of a lap: what is shown of it may have
+/// frozen and jumped since.
+static double told_progress(const Player *player, int32_t car)
+{
+    double half = racing_length_m(player->setup->game) / 2.0;
+    return car == player->own ? player->view.car[car].progress
+                              : (player->news.half_laps[car] + 0.5) * half;
+}
+
 static FlTime next_tick(const Player *player)
 {
     return player->start + racing_tick_time(player->view.tick + 1);
@@ -256,7 +264,8 @@ static void step_own(Player *player, FlTime now)
     const RacingGame *game = player->setup->game;
     FlPose pose;
     if (player->seen[player->other] && look_at(player, player->other, now, &pose)) {
-        (void)racing_car_show(game, &player->view, player->other, &pose, false);
+        double told = told_progress(player, player->other);
+        (void)racing_car_follow(game, &player->view, player->other, &pose, told);
     }
     bool by_hand = player->own == 0 && player->order.driven;
     RacingInput input = by_hand ? player->order.input : bot_input(player, player->own);
@@ -269,7 +278,7 @@ static void drive(Player *player, FlTime now)
     FlTime time = fl_session_time(player->node.session, local);
     call_race(player, time);
     begin_race(player);
-    while (player->driving && player->view.tick < RACE_TICKS && next_tick(player) <= time) {
+    while (player->driving && player->view.tick < RACING_OVER_TICK && next_tick(player) <= time) {
         FlTime at = next_tick(player);
         player->by_view = player->by_view || player->order.driven;
         if (player->by_view) {
@@ -291,7 +300,7 @@ static void drive(Player *player, FlTime now)
 /// Alive: the race has begun, and is not over.
 static DemoThing thing_of(const Player *player, const RacingCar *car)
 {
-    bool alive = player->view.tick >= SETTLE_TICKS && player->view.tick < RACE_TICKS;
+    bool alive = player->view.tick >= SETTLE_TICKS && player->view.tick < RACING_OVER_TICK;
     DemoThing thing = {.x = car->x,
                        .y = car->y,
                        .yaw = car->yaw,
@@ -313,7 +322,8 @@ static DemoThing note_car(Player *player, int32_t c, FlTime at)
         double way = hypot(pose.position.x - car->x, pose.position.y - car->y);
         player->seen[c] = player->seen[c] || way < 15.0;
         if (player->seen[c]) {
-            (void)racing_car_show(game, &player->screen, c, &pose, false);
+            double told = told_progress(player, c);
+            (void)racing_car_follow(game, &player->screen, c, &pose, told);
         }
     }
     return thing_of(player, car);
@@ -335,6 +345,10 @@ static void note(Player *player, FlTime now)
     }
     FlTime time = fl_session_time(player->node.session, distant_time(&player->node, now));
     atomic_store(&player->figures->delta_ns, time - fl_show_time(&player->picture, time));
+    double half = racing_length_m(player->setup->game) / 2.0;
+    int32_t half_laps = (int32_t)floor(player->view.car[player->own].progress / half);
+    atomic_store(&player->figures->half_laps, half_laps);
+    atomic_store(&player->figures->tick, player->view.tick);
 }
 
 // ---------------------------------------------------------------- the session
@@ -432,7 +446,7 @@ static bool obey(Player *player, FlTime now)
         begin_scheme(player);
     }
     if (again && player->driving) {
-        player->view.tick = RACE_TICKS; // it is over: the host calls the next
+        player->view.tick = RACING_OVER_TICK; // it is over: the host calls the next
     }
     if (player->open) {
         FlImpairSettings way = way_of(&order);
@@ -462,7 +476,7 @@ static FlTime step(Player *player, FlTime now)
     }
     FlTime next = distant_deadline(&player->node, now);
     FlTime tick = fl_session_when(player->node.session, next_tick(player));
-    tick = tick == FL_FOREVER || !player->driving || player->view.tick >= RACE_TICKS
+    tick = tick == FL_FOREVER || !player->driving || player->view.tick >= RACING_OVER_TICK
                ? FL_FOREVER
                : tick - player->node.clock_shift;
     return next < tick ? next : tick;

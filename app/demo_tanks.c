@@ -43,6 +43,7 @@ struct Demo {
     DemoRow real, exported, seen[TANKS_DEMO_RECEIVERS];
     bool fresh[TANKS_DEMO_RECEIVERS]; ///< A receiver's row is of this look, not of one before.
     bool has_picture;
+    json_t *refused; ///< A policy that was asked for, and is none; NULL: none was.
 };
 
 // ---------------------------------------------------------------- shared with the processes
@@ -124,6 +125,7 @@ static void tanks_close(Demo *demo)
 {
     demo_stage_close(&demo->stage);
     fl_net_destroy(demo->setup.host_net);
+    json_decref(demo->refused);
     free(demo);
 }
 
@@ -328,9 +330,10 @@ static json_t *tanks_settings(const Demo *demo)
 {
     char policy[FL_SEND_TEXT_BYTES];
     fl_send_text(&demo->order.policy, policy);
-    return json_pack("{s:s,s:s,s:f,s:f,s:s}", "type", "settings", "policy", policy, "jitter_ms",
-                     (double)demo->order.jitter_ns / 1e6, "loss_percent",
-                     demo->order.loss_ppm / 1e4, "clock", clocks[demo->order.clock]);
+    return json_pack("{s:s,s:s,s:f,s:f,s:s,s:O?}", "type", "settings", "policy", policy,
+                     "jitter_ms", (double)demo->order.jitter_ns / 1e6, "loss_percent",
+                     demo->order.loss_ppm / 1e4, "clock", clocks[demo->order.clock], "refused",
+                     demo->refused);
 }
 
 // ---------------------------------------------------------------- commands
@@ -341,10 +344,12 @@ static bool set(Demo *demo, const json_t *what)
     const char *clock = json_string_value(json_object_get(what, "clock"));
     double number;
     FlSend send;
-    if (policy != NULL && fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send)) {
+    bool known = policy != NULL && fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
+    if (known) {
         demo->order.policy = send;
         demo->order.policies++;
     }
+    demo_json_refuse(&demo->refused, json_object_get(what, "policy"), known);
     if (demo_json_number(what, "jitter_ms", 0.0, JITTER_MAX_MS, &number)) {
         demo->order.jitter_ns = (FlTime)(number * 1e6);
     }
@@ -387,7 +392,9 @@ static bool tanks_command(Demo *demo, const json_t *command, FlTime now)
 const DemoKind demo_tanks = {
     .name = "tanks",
     .help = "one owner, receivers 200, 500 and 800 ms away: how wrong, and how unequally",
+    .players_min = 1,
     .players_max = TANKS_DEMO_PLAYERS_MAX,
+    .has_policy = true,
     .open = tanks_open,
     .hello = tanks_hello,
     .settings = tanks_settings,

@@ -75,26 +75,6 @@ static void headline(const PlayNode *node, char *out, size_t size)
              drives ? "; you are " : "", drives ? node->own[0].name : "");
 }
 
-// Copies one line, as wide as the picture: what was there before is written over.
-static char *put_line(char *at, const char *line, size_t length, size_t columns)
-{
-    size_t shown = length < columns ? length : columns;
-    memcpy(at, line, shown);
-    memset(at + shown, ' ', columns - shown);
-    at[columns] = '\n';
-    return at + columns + 1;
-}
-
-static char *put_lines(char *at, const char *text, size_t columns)
-{
-    while (*text != '\0') {
-        size_t length = strcspn(text, "\n");
-        at = put_line(at, text, length, columns);
-        text += text[length] == '\n' ? length + 1 : length;
-    }
-    return at;
-}
-
 // Those places of the view that are in use, so that nobody else is listed.
 static RacingState drawn_view(const PlayNode *node)
 {
@@ -112,29 +92,25 @@ static RacingState drawn_view(const PlayNode *node)
 bool play_racing_draw(const PlayNode *node, PlayPicture *picture)
 {
     const PlayRacing *match = play_racing_of(node);
-    size_t columns = (size_t)picture->columns;
     char line[160];
     if (match->game == NULL) {
-        bool room = play_picture_reserve(picture, columns + 2);
+        bool room = play_picture_reserve(picture, sizeof line);
         if (room) {
-            *put_line(picture->text, "asking for the race", 19, columns) = '\0';
+            snprintf(picture->text, picture->size, "asking for the race\n");
         }
         return room;
     }
     RacingState view = drawn_view(node);
     int32_t rows = picture->rows - 1 - view.car_count;
     rows = rows < 4 ? 4 : rows;
-    size_t raw = RACING_DRAW_BYTES(picture->columns, rows, view.car_count);
-    size_t lines = (size_t)rows + 1 + (size_t)view.car_count;
-    if (!play_picture_reserve(picture, lines * (columns + 1) + 1 + raw)) {
+    size_t bytes = RACING_DRAW_BYTES(picture->columns, rows, view.car_count);
+    if (!play_picture_reserve(picture, sizeof line + 1 + bytes)) {
         return false;
     }
-    char *drawn = picture->text + lines * (columns + 1) + 1; // behind what it becomes
-    (void)racing_draw(match->game, &view, picture->columns, rows, drawn, raw);
     headline(node, line, sizeof line);
-    char *at = put_line(picture->text, line, strlen(line), columns);
-    *put_lines(at, drawn, columns) = '\0';
-    return true;
+    int count = snprintf(picture->text, picture->size, "%s\n", line);
+    return racing_draw(match->game, &view, picture->columns, rows, picture->text + count, bytes) >
+           0;
 }
 
 json_t *play_racing_map(const PlayNode *node)

@@ -191,13 +191,24 @@ static void measure(PlayPicture *picture, const char *hint)
     picture->rows = picture->rows < 4 ? 4 : picture->rows > 200 ? 200 : picture->rows;
 }
 
-// A line of at most `columns` characters; the rest of the terminal's line is wiped.
-static void write_line(const char *line, int32_t columns)
+// A line of at most `columns` characters; the rest of the terminal's line is wiped. A full one has
+// no rest: there some terminals would wipe its last character.
+static void write_line(const char *line, size_t length, int32_t columns)
 {
-    size_t length = strlen(line);
     size_t most = (size_t)columns;
     write_all(line, length < most ? length : most);
-    write_all("\033[K\n", 4);
+    write_all(length < most ? "\033[K\n" : "\n", length < most ? 4 : 1);
+}
+
+// A game's picture, each of its lines as above. More than there is room for would scroll.
+static void write_picture(const PlayPicture *picture)
+{
+    const char *text = picture->text;
+    for (int32_t row = 0; *text != '\0' && row < picture->rows; row++) {
+        size_t length = strcspn(text, "\n");
+        write_line(text, length, picture->columns);
+        text += length + (text[length] == '\n' ? 1 : 0);
+    }
 }
 
 void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter, const char *hint,
@@ -209,18 +220,18 @@ void play_screen_draw(PlayScreen *screen, const PlayNode *node, PlayMeter *meter
         return;
     }
     write_all("\033[H", 3);
-    write_all(picture->text, strlen(picture->text));
+    write_picture(picture);
     char line[512];
     play_figures_line(play_meter_read(meter, node, now), line, sizeof line);
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     if (node->own_count > 0) {
         play_figures_errors(node, now, line, sizeof line);
     } else {
         snprintf(line, sizeof line, "no %s of our own", node->game->thing);
     }
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     play_figures_drops(node, now, line, sizeof line);
-    write_line(line, picture->columns);
+    write_line(line, strlen(line), picture->columns);
     write_all(hint, strlen(hint));
-    write_all("\033[K", 3);
+    write_all("\033[J", 3); // and what is below, when there is less of it than before
 }

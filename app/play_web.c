@@ -24,7 +24,8 @@
 struct PlayWeb {
     WebServer *server;
     bool told;                       ///< Hello was.
-    char policy[FL_SEND_TEXT_BYTES]; ///< As told last.
+    char policy[FL_SEND_TEXT_BYTES]; ///< As told last; "": to be told.
+    json_t *refused;                 ///< A policy that was asked for, and is none; NULL: none was.
     FlTime next_serve, next_frame, next_peers;
     json_t *peers;
     char words[PLAY_WEB_WORDS]; ///< A policy that was asked for; "": none.
@@ -41,10 +42,13 @@ static void on_command(void *ctx, const json_t *command)
     const json_t *settings = json_object_get(command, "set");
     const char *policy = json_string_value(json_object_get(settings, "policy"));
     FlSend send;
-    if (policy != NULL && strlen(policy) < sizeof web->words &&
-        fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send)) {
+    bool known = policy != NULL && strlen(policy) < sizeof web->words &&
+                 fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
+    if (known) {
         memcpy(web->words, policy, strlen(policy) + 1); // the newest counts
     }
+    demo_json_refuse(&web->refused, json_object_get(settings, "policy"), known);
+    web->policy[0] = '\0'; // said again, with what was refused
 }
 
 /// In digits, for the system; false: there is no such address.
@@ -119,6 +123,7 @@ void play_web_close(PlayWeb *web)
     if (web != NULL) {
         web_close(web->server);
         json_decref(web->peers);
+        json_decref(web->refused);
         free(web);
     }
 }
@@ -168,8 +173,9 @@ static void tell_settings(PlayWeb *web, const PlayNode *node)
         return;
     }
     memcpy(web->policy, policy, sizeof policy);
-    web_publish(web->server, WEB_TOPIC_SETTINGS,
-                json_pack("{s:s,s:s}", "type", "settings", "policy", policy));
+    web_publish(
+        web->server, WEB_TOPIC_SETTINGS,
+        json_pack("{s:s,s:s,s:O?}", "type", "settings", "policy", policy, "refused", web->refused));
 }
 
 static int32_t state_of(const void *ctx, uint32_t number)

@@ -1,6 +1,6 @@
 // The arena demo: one player's screen, whom it looks at, and what it costs to tell everybody of it.
 import { buttons, slider } from "./controls.js";
-import { Chart } from "./charts.js";
+import { Chart, Marks } from "./charts.js";
 import { ArenaScene, drawKind } from "./arena_scene.js";
 import { Uploads } from "./arena_upload.js";
 import { Wheel } from "./drive.js";
@@ -61,7 +61,7 @@ export class ArenaView {
     this.send = send;
     this.subject = `Arena: one of ${hello.players} players. Its upload is small: whom does it tell where it is, and what does it `
       + "see of those who tell it little?";
-    this.marks = [];
+    this.marks = new Marks();
     this.sums = new Sums();
     this.whole = true;
     this.wheel = new Wheel(send, { label: "Play: arrows or W A S D, space fires", again: "New match",
@@ -109,12 +109,7 @@ export class ArenaView {
 
   makeControls() {
     const set = (key) => (value) => this.send({ set: { [key]: value } });
-    this.mode = buttons({ label: "Mode: who is told what", options: this.hello.modes, onchange: (mode) => {
-      set("mode")(mode);
-      if (!document.activeElement.matches(":focus-visible")) { // by a pointer: arrows are for driving again
-        this.screen.canvas.focus({ preventScroll: true });
-      }
-    } });
+    this.mode = buttons({ label: "Mode: who is told what", options: this.hello.modes, onchange: set("mode") });
     this.modeHint = el("div", { class: "hint" });
     this.kbps = slider({ label: "Upload of each player", unit: "kbit/s", max: this.hello.kbps_max, step: 4, onchange: () => {} });
     const input = this.kbps.root.querySelector("input"); // another one is a new match: not while it is being chosen
@@ -162,9 +157,7 @@ export class ArenaView {
       + ". Another mode or upload is a new match: everybody meets again.");
     const text = `${news.mode}${news.mode === "hibw" ? "" : `, ${news.kbps} kbit/s`}, ${news.rtt_ms} ms`
       + (news.loss_percent > 0 ? `, loss ${news.loss_percent} %` : "");
-    if (text !== this.lastMark) {
-      this.mark = text;
-    }
+    this.marks.change(text);
   }
 
   frame(frame) {
@@ -233,11 +226,7 @@ export class ArenaView {
 
   chart(frame) {
     const time = frame.t / 1000;
-    if (this.mark !== undefined) {
-      this.marks.push({ time, text: this.mark });
-      this.lastMark = this.mark;
-      this.mark = undefined;
-    }
+    this.marks.frame(time);
     const { all, focus, rest } = this.uploads.kbps;
     const budget = this.now && this.now.mode !== "hibw" ? this.now.kbps : null;
     this.upload.add(time, [all, focus, rest, budget]);

@@ -1,11 +1,18 @@
 // Controls with labels. Each knows how to show what is set without sending it back.
-import { el, setText } from "./page.js";
+import { byTab, el, setText } from "./page.js";
 
 let next = 0;
 
 function id() {
   next += 1;
   return "control" + next;
+}
+
+/** Chosen by a pointer: arrows are for driving again. Who came by Tab stays. */
+function letGo(node) {
+  if (!byTab()) {
+    node.blur();
+  }
 }
 
 /** A list to choose from, and what the choice means. */
@@ -17,6 +24,7 @@ export function choice({ label, options, onchange }) {
   select.addEventListener("change", () => {
     explain();
     onchange(select.value);
+    letGo(select);
   });
   explain();
   return {
@@ -67,11 +75,35 @@ export function buttons({ label, options, onchange }) {
   };
 }
 
-/** A line to type into; Enter sends it. */
-export function line({ label, placeholder, hint, onchange }) {
+/** A line to type a name into; Enter sends it. `what` it names, and which are `known`, for who mistypes. */
+export function line({ label, placeholder, hint, what, known, onchange }) {
   const key = id();
+  const note = el("div", { class: "hint", id: key + "note", role: "status" }, hint);
+  let asked;
+  const say = (text, bad) => {
+    setText(note, text);
+    note.classList.toggle("bad", bad);
+    input.setAttribute("aria-invalid", bad);
+  };
   const input = el("input", { id: key, type: "text", placeholder, maxlength: 40, autocomplete: "off",
-    autocapitalize: "off", spellcheck: "false", onchange: () => input.value && onchange(input.value.trim()) });
-  return { root: el("div", { class: "control" }, el("label", { for: key }, label), input,
-    el("div", { class: "hint" }, hint)) };
+    autocapitalize: "off", spellcheck: "false", "aria-describedby": key + "note", oninput: () => say(hint, false),
+    onchange: () => {
+      asked = input.value.trim();
+      if (asked !== "") {
+        onchange(asked);
+      }
+    } });
+  return {
+    root: el("div", { class: "control" }, el("label", { for: key }, label), input, note),
+    /** What is set now, and the name that the program does not know, if there was one. */
+    set(now, refused) {
+      if (asked !== undefined && asked === refused) {
+        say(`There is no ${what} “${refused}”; it stays ${now}. Known: ${known.join(", ")}.`, true);
+      } else if (asked !== undefined && input.value.trim() === asked) {
+        say(hint, false);
+        input.blur(); // taken: keys drive again
+        asked = undefined;
+      }
+    },
+  };
 }

@@ -1,5 +1,5 @@
 // Driving by keys and by buttons: what is held down becomes one input.
-import { el, setText } from "./page.js";
+import { byTab, el, setText } from "./page.js";
 
 const KEYS = {
   ArrowUp: "up", KeyW: "up", ArrowDown: "down", KeyS: "down",
@@ -7,8 +7,16 @@ const KEYS = {
 };
 const REPEAT_MS = 400; // while something is held: the program forgets hands that say nothing
 
-function takesKeys(target) {
-  return target.closest("input, select, textarea, button, a") !== null;
+/** Is this key for the control that has the focus? Letters drive except where one types; arrows and space are for a control
+ * that was reached by Tab, and for a list to choose from. A slider that was dragged does not keep them. */
+function takesKey(target, code) {
+  if (target.closest("input[type=text], textarea") !== null) {
+    return true;
+  }
+  if (code.startsWith("Key")) {
+    return false;
+  }
+  return target.closest("select") !== null || (byTab() && target.closest("input, button, a") !== null);
 }
 
 /** Calls back with { drive, turn, fire } on every change, and again while something is held. */
@@ -25,7 +33,7 @@ export class Driver {
 
   key(event, down) {
     const what = KEYS[event.code];
-    if (!what || !this.enabled || event.ctrlKey || event.metaKey || event.altKey || (down && takesKeys(event.target))) {
+    if (!what || !this.enabled || event.ctrlKey || event.metaKey || event.altKey || (down && takesKey(event.target, event.code))) {
       return;
     }
     event.preventDefault();

@@ -13,8 +13,8 @@ const status = document.getElementById("status");
 const root = document.getElementById("view");
 const token = decodeURIComponent(location.hash.slice(1));
 
-/** For whoever measures: frames that came, frames that were drawn, the newest news. */
-const counts = { received: 0, drawn: 0, frame: null, settings: null };
+/** For whoever measures: frames that came, frames that were drawn, the newest news, what the charts' marks say. */
+const counts = { received: 0, drawn: 0, frame: null, settings: null, marks: () => view.marks.list.map((mark) => mark.text) };
 window.fairlead = counts;
 
 let view = null;

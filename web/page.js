@@ -16,6 +16,12 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
+/** Did the focus come to where it is by Tab, rather than by a pointer? */
+let tabbed = false;
+export const byTab = () => tabbed;
+addEventListener("keydown", (event) => { tabbed ||= event.key === "Tab"; }, true);
+addEventListener("pointerdown", () => { tabbed = false; }, true);
+
 /** Sets a text only where it changed: layout is not for free. */
 export function setText(node, text) {
   if (node.textContent !== text) {

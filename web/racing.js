@@ -1,5 +1,5 @@
 // The racing demo: two players' screens, who leads on each, and how often they disagree.
-import { Chart } from "./charts.js";
+import { Chart, Marks } from "./charts.js";
 import { choice, line, slider } from "./controls.js";
 import { Wheel } from "./drive.js";
 import { LINES, el, makeScreen, setText, swatch, theme } from "./page.js";
@@ -106,12 +106,20 @@ export class Course extends Picture {
   }
 }
 
+/** While the screens are not compared. */
+const PHASES = {
+  waiting: "Waiting for both players.",
+  grid: "The race is about to start.",
+  race: "The race has begun; the screens are compared after its first second.",
+  over: "The race is over; the next one follows.",
+};
+
 export class RacingView {
   constructor(root, hello, send) {
     this.hello = hello;
     this.send = send;
     this.subject = "Racing: two players, each with a car, and a network between them. Who leads, and on whose screen?";
-    this.marks = [];
+    this.marks = new Marks();
     this.told = [[], []];
     this.wheel = new Wheel(send, { label: "Drive car A: arrows or W A S D", again: "New race",
       signs: { left: "◀", up: "▲", down: "▼", right: "▶" } });
@@ -140,14 +148,14 @@ export class RacingView {
   makeControls() {
     const set = (key) => (value) => this.send({ set: { [key]: value } });
     this.scheme = choice({ label: "Scheme: what is shown when", options: this.hello.schemes, onchange: set("scheme") });
-    const other = line({ label: "… or any other", placeholder: "reckoned/snap/steps", onchange: set("scheme"),
-      hint: "HOLD/PLACEMENT/CONVERGENCE; Enter sets it" });
+    this.other = line({ label: "… or any other", placeholder: "reckoned/snap/steps", onchange: set("scheme"), what: "scheme",
+      known: this.hello.schemes.map((s) => s.name), hint: "HOLD/PLACEMENT/CONVERGENCE; Enter sets it" });
     this.delay = slider({ label: "Delay, each way", unit: "ms", max: this.hello.delay_max_ms, step: 5,
       onchange: set("delay_ms") });
     this.jitter = slider({ label: "Jitter", unit: "ms", max: this.hello.jitter_max_ms, step: 1, onchange: set("jitter_ms") });
     this.loss = slider({ label: "Loss", unit: "%", max: this.hello.loss_max_percent, step: 1,
       onchange: set("loss_percent") });
-    this.fields = el("fieldset", { class: "controls card" }, this.scheme.root, other.root,
+    this.fields = el("fieldset", { class: "controls card" }, this.scheme.root, this.other.root,
       el("div", { class: "group" }, this.delay.root), el("div", { class: "group" }, this.jitter.root, this.loss.root),
       this.wheel.root);
     return this.fields;
@@ -176,10 +184,12 @@ export class RacingView {
 
   settings(news) {
     this.scheme.set(news.scheme);
+    this.other.set(news.scheme, news.refused);
     this.delay.set(news.delay_ms);
     this.jitter.set(news.jitter_ms);
     this.loss.set(news.loss_percent);
-    this.mark = `${news.scheme}, ${news.delay_ms} ms`;
+    this.marks.change(`${news.scheme}, ${news.delay_ms}` + (news.jitter_ms > 0 ? `±${news.jitter_ms} ms` : " ms")
+      + (news.loss_percent > 0 ? `, ${news.loss_percent} %` : ""));
   }
 
   frame(frame) {
@@ -187,10 +197,7 @@ export class RacingView {
     this.tellVerdict(frame);
     this.wheel.frame(frame);
     const time = frame.t / 1000;
-    if (this.mark !== undefined) {
-      this.marks.push({ time, text: this.mark });
-      this.mark = undefined;
-    }
+    this.marks.frame(time);
     this.gap.add(time, frame.screens.map((screen) => (frame.compared ? screen.gap : null)));
     this.rate.add(time, [frame.recent, frame.rate]);
     this.off.add(time, frame.off);
@@ -234,7 +241,7 @@ export class RacingView {
   }
 
   tellVerdict(frame) {
-    setText(this.verdict, !frame.compared ? "The race is about to start." : frame.agree ? "✓ Both screens agree who leads."
+    setText(this.verdict, !frame.compared ? PHASES[frame.phase] : frame.agree ? "✓ Both screens agree who leads."
       : "✗ The screens disagree: each player sees another car in front.");
     this.verdict.classList.toggle("bad", frame.compared && !frame.agree);
   }

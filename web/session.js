@@ -1,5 +1,5 @@
 // Any session: what is there as one node sees it, who is there, and how well they see.
-import { Chart } from "./charts.js";
+import { Chart, Marks } from "./charts.js";
 import { choice, line } from "./controls.js";
 import { LINES, el, makeScreen, setText, theme } from "./page.js";
 import { Picture } from "./picture.js";
@@ -84,7 +84,7 @@ export class SessionView {
     this.send = send;
     this.subject = `A session of ${this.hello.game}, as the program that serves this page sees it. Who is there, what they are told, `
       + "and how wrong they see it.";
-    this.marks = [];
+    this.marks = new Marks();
     this.before = new Map(); // a peer's counts of a while ago
     this.rates = new Map();
     this.bounds = mapBounds(hello.map);
@@ -111,15 +111,15 @@ export class SessionView {
     const set = (value) => this.send({ set: { policy: value } });
     this.policy = choice({ label: "Policy: who gets which update of our own things when", options: this.hello.policies,
       onchange: set });
-    const other = line({ label: "… or any other", placeholder: "equal/2-75", onchange: set,
-      hint: "Enter sets it; see docs/guide/send.md" });
-    this.fields = el("fieldset", { class: "controls card" }, this.policy.root, other.root);
+    this.other = line({ label: "… or any other", placeholder: "equal/2-75", onchange: set, what: "policy",
+      known: this.hello.policies.map((p) => p.name), hint: "Enter sets it; see docs/guide/send.md" });
+    this.fields = el("fieldset", { class: "controls card" }, this.policy.root, this.other.root);
     this.fields.hidden = this.hello.policies.length === 0;
     return this.fields;
   }
 
   makePeers() {
-    const head = ["peer", "round trip", "loss", "out", "in", "things", "updates", "accumulated error"];
+    const head = ["peer", "round trip, ms", "loss, %", "out, kbit/s", "in, kbit/s", "things", "updates /s", "accumulated error"];
     this.rows = el("tbody", {});
     return el("div", { class: "card peers", tabindex: 0, role: "region", "aria-label": "Peers" }, el("table", {},
       el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))), this.rows));
@@ -146,7 +146,8 @@ export class SessionView {
 
   settings(news) {
     this.policy.set(news.policy);
-    this.mark = news.policy;
+    this.other.set(news.policy, news.refused);
+    this.marks.change(news.policy);
   }
 
   frame(frame) {
@@ -258,20 +259,16 @@ export class SessionView {
       bold(text(frame.refused, 0)), " requests refused");
     this.rows.replaceChildren(...frame.peers.map((peer) => {
       const rate = this.rates.get(peer.number);
-      const cells = [text(peer.rtt_ms, 1, " ms"), text(100 * (peer.loss ?? NaN), 1, " %"),
-        text(rate?.out, 1, " kbit/s"), text(rate?.in, 1, " kbit/s"), text(peer.pairs, 0), text(rate?.sent, 1, " /s"),
-        peer.pairs > 0 ? text(peer.aee, 2) : "–"];
-      return el("tr", {}, el("th", { scope: "row" }, peer.number + (peer.direct ? "" : ", through the host")),
+      const cells = [text(peer.rtt_ms, 1), text(100 * (peer.loss ?? NaN), 1), text(rate?.out, 1), text(rate?.in, 1),
+        text(peer.pairs, 0), text(rate?.sent, 1), peer.pairs > 0 ? text(peer.aee, 2) : "–"];
+      return el("tr", {}, el("th", { scope: "row" }, peer.number + (peer.direct === false ? ", through the host" : "")),
         ...cells.map((cell) => el("td", {}, cell)));
     }));
   }
 
   chart(frame) {
     const time = frame.t / 1000;
-    if (this.mark !== undefined) {
-      this.marks.push({ time, text: this.mark });
-      this.mark = undefined;
-    }
+    this.marks.frame(time);
     const three = (values) => (values.length === 0 ? [null, null, null]
       : [Math.min(...values), values.reduce((a, b) => a + b) / values.length, Math.max(...values)]);
     const sum = (key) => [...this.rates.values()].reduce((all, rate) => all + rate[key], 0);

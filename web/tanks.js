@@ -1,6 +1,6 @@
 // The tanks demo: the owner's screen, three receivers' screens, what their errors add up to.
 import { buttons, choice, line, slider } from "./controls.js";
-import { Chart } from "./charts.js";
+import { Chart, Marks } from "./charts.js";
 import { Wheel } from "./drive.js";
 import { LINES, el, makeScreen, setText, swatch, theme } from "./page.js";
 import { Trail } from "./picture.js";
@@ -29,7 +29,7 @@ export class TanksView {
     this.send = send;
     this.subject = `Tanks: one owner tells three receivers, ${hello.receivers.map((r) => r.delay_ms).join(", ")} ms away, `
       + "where its tank is. How wrong do they see it, and how unequally?";
-    this.marks = [];
+    this.marks = new Marks();
     this.real = new Trail(TRAIL_POINTS);
     this.exported = new Trail(TRAIL_POINTS);
     this.placed = hello.receivers.map(() => new Trail(TRAIL_POINTS));
@@ -71,8 +71,8 @@ export class TanksView {
     const set = (key) => (value) => this.send({ set: { [key]: value } });
     this.policy = choice({ label: "Policy: who gets which update when", options: this.hello.policies,
       onchange: set("policy") });
-    const other = line({ label: "… or any other", placeholder: "equal/2-75", onchange: set("policy"),
-      hint: "Enter sets it; see docs/guide/send.md" });
+    this.other = line({ label: "… or any other", placeholder: "equal/2-75", onchange: set("policy"), what: "policy",
+      known: this.hello.policies.map((p) => p.name), hint: "Enter sets it; see docs/guide/send.md" });
     this.jitter = slider({ label: "Jitter", unit: "ms", max: this.hello.jitter_max_ms, step: 10,
       onchange: set("jitter_ms") });
     this.loss = slider({ label: "Loss", unit: "%", max: this.hello.loss_max_percent, step: 1,
@@ -81,7 +81,7 @@ export class TanksView {
       options: this.hello.clocks.map((name) => ({ name, ...CLOCKS[name] })) });
     const network = el("div", { class: "group" }, this.jitter.root, this.loss.root);
     const clock = el("div", { class: "group" }, this.clock.root, this.clockHint = el("div", { class: "hint" }));
-    this.fields = el("fieldset", { class: "controls card" }, this.policy.root, other.root, network, clock,
+    this.fields = el("fieldset", { class: "controls card" }, this.policy.root, this.other.root, network, clock,
       this.wheel.root);
     return this.fields;
   }
@@ -109,13 +109,14 @@ export class TanksView {
 
   settings(news) {
     this.policy.set(news.policy);
+    this.other.set(news.policy, news.refused);
     this.jitter.set(news.jitter_ms);
     this.loss.set(news.loss_percent);
     this.clock.set(news.clock);
     setText(this.clockHint, CLOCKS[news.clock].help);
     const text = news.policy + (news.jitter_ms > 0 ? `, jitter ${news.jitter_ms} ms` : "")
       + (news.loss_percent > 0 ? `, loss ${news.loss_percent} %` : "") + (news.clock !== "global" ? `, ${news.clock}` : "");
-    this.mark = text;
+    this.marks.change(text);
   }
 
   frame(frame) {
@@ -131,8 +132,7 @@ export class TanksView {
     const real = tankOf(frame.screens[0].tanks, 0);
     if (frame.count !== this.count || frame.t < this.last) {
       [this.aee, this.spread, this.now].forEach((chart) => chart.clear());
-      this.marks.length = 0;
-      this.mark ??= this.lastMark;
+      this.marks.clear();
       this.count = frame.count;
     }
     this.last = frame.t;
@@ -213,11 +213,7 @@ export class TanksView {
 
   chart(frame) {
     const time = seconds(frame);
-    if (this.mark !== undefined) {
-      this.marks.push({ time, text: this.mark });
-      this.lastMark = this.mark;
-      this.mark = undefined;
-    }
+    this.marks.frame(time);
     this.aee.add(time, frame.receivers.map((r) => r.aee));
     this.spread.add(time, [frame.mean, frame.sd]);
     this.now.add(time, frame.receivers.map((r) => (r.sees ? r.now : null)));

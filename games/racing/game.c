@@ -340,6 +340,7 @@ FlState racing_car_state(const RacingCar *car, FlTime time)
 
 // m and m/s: far outside any course, near enough for every formula here.
 #define SHOWN_MOST 1e4
+#define STANDS_M 0.001 // from one picture to the next: no faster than 0.1 m/s
 
 bool racing_car_show(const RacingGame *game, RacingState *view, int32_t car, const FlPose *pose,
                      bool cut)
@@ -369,4 +370,18 @@ bool racing_car_show(const RacingGame *game, RacingState *view, int32_t car, con
     shown->progress = at.progress;
     shown->lateral = at.lateral;
     return true;
+}
+
+bool racing_car_follow(const RacingGame *game, RacingState *view, int32_t car, const FlPose *pose,
+                       double told)
+{
+    FL_ASSERT(car >= 0 && car < view->car_count);
+    RacingCar *shown = &view->car[car];
+    double dx = pose->position.x - shown->x, dy = pose->position.y - shown->y;
+    bool moved = dx * dx + dy * dy > STANDS_M * STANDS_M;
+    double before = shown->progress;
+    shown->progress = moved ? told : before;
+    bool good = racing_car_show(game, view, car, pose, moved);
+    shown->progress = good ? shown->progress : before;
+    return good;
 }

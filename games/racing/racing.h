@@ -194,6 +194,12 @@ FlState racing_car_state(const RacingCar *car, FlTime time);
 bool racing_car_show(const RacingGame *game, RacingState *view, int32_t car, const FlPose *pose,
                      bool cut);
 
+/// The same for a car that may freeze and jump: while it moves, its lap is the one nearest to
+/// `told`, its owner's progress to a quarter of a lap. While it stands it keeps its own, however
+/// far its owner has gone on.
+bool racing_car_follow(const RacingGame *game, RacingState *view, int32_t car, const FlPose *pose,
+                       double told);
+
 // ---------------------------------------------------------------- bots
 
 /// What a bot does at the wheel of `car`, going by what it sees. A pure function: no memory, the

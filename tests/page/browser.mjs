@@ -85,6 +85,20 @@ export async function until(page, test, argument, seconds = 30) {
   throw new Error(`not within ${seconds} s: ${test}`);
 }
 
+/** Drags a slider with the mouse from its beginning to a share of its length, notch by notch. */
+export async function drag(page, label, share) {
+  const slider = page.getByLabel(label);
+  await slider.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await slider.boundingBox();
+  await page.mouse.move(x + 8, y + height / 2);
+  await page.mouse.down();
+  for (let i = 1; i <= 20; i++) { // each notch is news of its own
+    await page.mouse.move(x + 8 + (width * share - 8) * (i / 20), y + height / 2);
+    await page.waitForTimeout(40);
+  }
+  await page.mouse.up();
+}
+
 /** Does the canvas show more than so many colours? An empty picture does not. */
 export const isDrawn = (canvas, colours = 8) => canvas.evaluate((node, least) => {
   const copy = document.createElement("canvas");

@@ -9,6 +9,9 @@ const racing = (news) => news.compared && news.screens.every((screen) => screen.
 
 test("both screens are drawn, the charts move, the words say who leads", async () => {
   await play({ demo: ["racing"] }, async (page) => {
+    await until(page, (news) => news.phase === "race");
+    await page.waitForTimeout(100);
+    assert.doesNotMatch(await page.locator(".verdict").innerText(), /about to start/);
     const first = await until(page, racing);
     for (const canvas of await page.locator(".screen canvas").all()) {
       assert.ok(await isDrawn(canvas));
@@ -46,6 +49,9 @@ test("keys drive the car, the network can be changed, a new race starts when ask
     await page.keyboard.up("ArrowDown");
     await page.getByLabel("Delay").fill("200");
     await page.waitForFunction(() => window.fairlead.settings?.delay_ms === 200);
+    await page.getByLabel("any other").fill("nonsense");
+    await page.keyboard.press("Enter");
+    await page.getByText(/There is no scheme “nonsense”; it stays nc\. Known: nc, causality/).waitFor();
     await page.getByRole("button", { name: "New race" }).click();
     await until(page, (news, race) => news.race > race && news.compared, first.race);
     await page.screenshot({ path: path.join(pictures, "racing-light.png"), fullPage: true });

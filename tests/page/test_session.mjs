@@ -18,7 +18,8 @@ test("a served game is shown with all who play: things, peers, charts; the polic
       assert.match(await page.locator("#subject").innerText(), /session of tanks/);
       await until(page, (news, t) => news.t > t + 1500, (await frame(page)).t);
       assert.equal(await page.locator(".peers tbody tr").count(), 2);
-      assert.match(await page.locator(".peers tbody tr").first().innerText(), /ms.*kbit/s);
+      assert.match(await page.locator(".peers thead").innerText(), /ms.*kbit\/s/s);
+      assert.match(await page.locator(".peers tbody tr").first().innerText(), /^\d+\s+[\d.]+\s/);
       const chart = page.locator(".chart").first();
       const before = await chart.screenshot();
       await page.getByLabel("Policy").selectOption("equal-50");
@@ -46,7 +47,8 @@ test("a program of one's own needs little to be shown", async () => {
   show.stdin.write('{"type":"hello"}\n');
   const clock = setInterval(() => {
     t += 50;
-    const peers = t < 500 ? "" : ',"peers":[{"number":1,"sent":5,"bytes_out":7,"bytes_in":8,"pairs":1,"aee":0.5}]';
+    const peers = t < 500 ? "" : ',"peers":[{"number":127,"direct":false,"loss":1,"sent":'
+      + `${50 * t},"bytes_out":${9000 * t},"bytes_in":${9000 * t},"pairs":4096,"aee":12345.67}]`;
     show.stdin.write(`{"type":"frame","t":${t},"things":[7,0,${10 * t},${5 * t},300,2]${peers}}\n`);
   }, 50);
   try {
@@ -54,8 +56,20 @@ test("a program of one's own needs little to be shown", async () => {
       await page.goto(address);
       await page.waitForFunction(() => window.fairlead?.drawn > 0);
       await until(page, (news) => news.t > 1000 && news.peers.length === 1);
-      await page.waitForTimeout(400);
+      const empty = page.locator(".chart .empty");
+      await empty.nth(2).waitFor({ state: "hidden" }); // rates need a second
+      assert.equal(await empty.nth(1).innerText(), "no data yet"); // it tells of no round trip
       assert.equal(await page.locator(".peers tbody tr").count(), 1);
+      assert.ok(await page.locator(".controls").isHidden(), "there is nothing to set");
+      for (const width of [1440, 1270, 1160, 1000, 700, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        const hidden = await page.locator(".peers").evaluate((node) => node.scrollWidth - node.clientWidth);
+        assert.ok(hidden <= 0, `${hidden} pixels of the table are cut off at ${width}`);
+      }
+      assert.deepEqual(await page.evaluate(async () => {
+        const { spanOf } = await import("./charts.js");
+        return [spanOf(null, null, false), spanOf(0, 0, true), spanOf(-2, 4, true), spanOf(2, 4, false)];
+      }), [[0, 1], [-1, 1], [1.08 * -2, 1.08 * 4], [0, 1.08 * 4]]);
       assert.ok(await isDrawn(page.locator(".screen canvas"), 2));
       assert.deepEqual(page.said, []);
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
 
-import { frame, isDrawn, pictures, play, until } from "./browser.mjs";
+import { drag, frame, isDrawn, pictures, play, until } from "./browser.mjs";
 
 const allSee = (news) => news.receivers.every((r) => r.sees && r.aee > 0);
 const errors = (news) => news.receivers.map((r) => r.aee);
@@ -78,6 +78,47 @@ test("keys drive the tank, and the bot gets it back", async () => {
     await page.keyboard.up("ArrowLeft");
     await page.getByRole("button", { name: "Let the bot drive" }).click();
     await until(page, (news) => !news.driven);
+  });
+});
+
+test("a dragged slider leaves one mark, and the keys to the tank; a list and a typed name, too", async () => {
+  await play({}, async (page) => {
+    await until(page, (news) => news.t > 500);
+    await drag(page, "Jitter", 0.9);
+    const { jitter_ms: jitter } = await page.evaluate(() => window.fairlead.settings);
+    const begun = await frame(page);
+    await until(page, (news, t) => news.t > t + 1200, begun.t);
+    assert.ok(jitter > 100, `${jitter}`);
+    assert.deepEqual(await page.evaluate(() => window.fairlead.marks()), ["base", `base, jitter ${jitter} ms`]);
+
+    const drives = async (key, why) => {
+      await page.keyboard.down(key);
+      await until(page, (news) => news.driven, null, 5).catch(() => assert.fail(why));
+      await page.keyboard.up(key);
+      await page.getByRole("button", { name: "Let the bot drive" }).click();
+      await until(page, (news) => !news.driven);
+    };
+    await drives("ArrowLeft", "after dragging a slider");
+    assert.equal((await page.evaluate(() => window.fairlead.settings)).jitter_ms, jitter);
+    await drives("Space", "after pressing a button");
+    await page.getByLabel("Policy").focus();
+    await drives("KeyA", "letters, wherever one does not type");
+    await page.getByLabel("Policy").selectOption("equal-50");
+    await drives("ArrowLeft", "after choosing from a list");
+
+    const other = page.getByLabel("any other");
+    const hint = page.locator(".control", { has: other }).locator(".hint");
+    await other.click();
+    await page.keyboard.type("was");
+    assert.equal((await frame(page)).driven, false, "who types does not drive");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.fairlead.settings?.refused === "was");
+    assert.match(await hint.innerText(), /no policy “was”; it stays equal-50.*Known: base, base\/3/s);
+    await other.fill("equal/2-75");
+    assert.match(await hint.innerText(), /^Enter sets it/);
+    await other.press("Enter");
+    await page.waitForFunction(() => window.fairlead.settings?.policy === "equal/2-75");
+    await drives("ArrowLeft", "after typing a name");
   });
 });
 

@@ -142,6 +142,11 @@ class Live(unittest.TestCase):
             page.send({"set": {"policy": "no such policy", "jitter_ms": 1e9, "clock": 7}})
             news = page.wait("settings", lambda s: s["jitter_ms"] != 60)
             self.assertEqual((news["policy"], news["jitter_ms"], news["clock"]), ("equal/2-75", 180, "one-way"))
+            self.assertEqual(news["refused"], "no such policy")
+            page.send({"set": {"jitter_ms": 10}})  # something else: it is still said
+            self.assertEqual(page.wait("settings", lambda s: s["jitter_ms"] == 10)["refused"], "no such policy")
+            page.send({"set": {"policy": "base"}})
+            self.assertIsNone(page.wait("settings", lambda s: s["policy"] == "base")["refused"])
 
     def test_counting_starts_again_when_asked_to(self):
         with Running() as demo:
@@ -215,10 +220,32 @@ class Racing(unittest.TestCase):
             self.assertEqual((news["delay_ms"], news["jitter_ms"], news["loss_percent"]), (20, 0, 3))
             page.send({"set": {"scheme": "no such scheme", "delay_ms": 1e9}})
             news = page.wait("settings", lambda s: s["delay_ms"] != 20)
-            self.assertEqual((news["scheme"], news["delay_ms"]), ("adaptive", 300))
+            self.assertEqual((news["scheme"], news["delay_ms"], news["refused"]), ("adaptive", 300, "no such scheme"))
             page.send({"set": {"delay_ms": 10}})
             # Both agree on a shorter delay of the picture than the 100 ms they began with.
             page.wait("frame", lambda f: f["compared"] and all(20 <= s["behind_ms"] < 90 for s in f["screens"]), 40)
+
+    def test_a_car_that_stood_still_for_over_half_a_lap_loses_none(self):
+        length = 400
+        with Running("--scheme", "best", game="racing") as demo:
+            page = demo.page(TOKEN)
+            page.wait("frame", lambda f: f["compared"], 30)
+            page.send({"set": {"scheme": "causality", "delay_ms": 150}})  # every sample is too late
+            # The other's car stands still on each screen while the own one drives on.
+            page.wait("frame", lambda f: f["screens"][0]["gap"] > 0.55 * length > -0.55 * length > f["screens"][1]["gap"], 25)
+            page.send({"set": {"scheme": "best", "delay_ms": 30}})
+            begin = page.wait("frame", lambda f: f["screens"][0]["gap"] < 0.5 * length)
+            frame = page.wait("frame", lambda f: f["t"] > begin["t"] + 1000)
+            gaps = [screen["gap"] for screen in frame["screens"]]
+            self.assertLess(max(map(abs, gaps)), 0.25 * length)
+            self.assertLess(abs(gaps[0] - gaps[1]), 10)
+
+    def test_a_race_is_not_about_to_start_while_cars_move(self):
+        with Running(game="racing") as demo:
+            page = demo.page()
+            grid = page.wait("frame", lambda f: f["phase"] == "grid", 30)
+            moving = page.wait("frame", lambda f: abs(f["truth"][0] - grid["truth"][0]) > 50)
+            self.assertEqual((moving["phase"], moving["compared"]), ("race", False))
 
     def test_another_race_follows_when_asked_for(self):
         with Running(game="racing") as demo:
@@ -365,6 +392,10 @@ class Refused(unittest.TestCase):
         self.refused("arena", "--players", "1")
         self.refused("--players", "33")
         self.refused("racing", "--players", "3")
+        self.refused("racing", "--players", "1")
+        for game in ("racing", "arena"):
+            self.assertIn("--scheme", self.refused(game, "--policy", "base"))
+        self.assertIn("--policy", self.refused("tanks", "--scheme", "best"))
         self.refused("--port", "70000")
         self.refused("--token", "a b")
         self.assertIn("cannot write", self.refused("--record", "/no/such/folder/file"))

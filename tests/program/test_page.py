@@ -127,6 +127,7 @@ class News(unittest.TestCase):
                 page.wait("frame", lambda f: len(f["peers"]) == 2)
                 other.send({"set": {"policy": "equal-100"}})
                 page.send({"set": {"policy": "no such policy"}})
+                self.assertEqual(page.wait("settings", lambda s: s["refused"])["refused"], "no such policy")
                 page.send({"set": {"policy": 7}, "restart": True, "drive": {}})
                 page.send({"set": {"policy": "equal-50"}})
                 for reader in (page, other):

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -89,6 +90,8 @@ class People(unittest.TestCase):
                 os.write(terminal.master, b"q")
                 self.assertTrue(terminal.pump())
                 self.assertEqual(terminal.process.returncode, 0)
+                scores = re.findall(rb"  health \d+  [^\r\n]*", terminal.out)
+                self.assertTrue(all(line.endswith(b"\x1b[K") for line in scores), scores[:3])  # no stale rest
                 self.assertEqual(served.end()["checks"]["faults"], 0)
             again = run("replay", path, "--json")
             self.assertEqual((again.returncode, again.stderr), (0, ""))

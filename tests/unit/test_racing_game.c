@@ -405,6 +405,35 @@ static void cut_finds_the_car_anywhere_in_the_likeliest_lap(void **ignored)
 
 // ---------------------------------------------------------------- the picture
 
+// A shown car that stands for `frozen` of a lap, and then is where it truly is.
+static void freeze_and_jump(const RacingGame *game, double frozen)
+{
+    double length = racing_length_m(game), half = length / 2.0;
+    double from = 2.3 * length, to = from + frozen * length;
+    RacingState view;
+    racing_start(game, &view);
+    for (double now = view.car[1].progress; now < to + 0.1 * length; now += 0.37) {
+        bool stands = now > from && now < to;
+        RacingPlace place = {stands ? from : now, 1.0};
+        FlPose pose = {.position = racing_position(game, place, NULL)};
+        double told = (floor(now / half) + 0.5) * half;
+        assert_true(racing_car_follow(game, &view, 1, &pose, told));
+        assert_true(fabs(view.car[1].progress - place.progress) < 0.1);
+    }
+}
+
+static void frozen_car_keeps_its_lap_and_jumps_into_the_one_it_is_told_in(void **ignored)
+{
+    (void)ignored;
+    for (int32_t c = 0; c < RACING_COURSE_COUNT; c++) {
+        RacingGame *game = racing_game((RacingCourse)c, 2, 1);
+        for (double frozen = 0.1; frozen < 2.5; frozen += 0.1) {
+            freeze_and_jump(game, frozen);
+        }
+        racing_destroy(game);
+    }
+}
+
 static void picture_shows_every_car_and_the_leader_first(void **ignored)
 {
     (void)ignored;
@@ -454,6 +483,7 @@ int main(void)
         cmocka_unit_test(what_a_car_tells_predicts_it),
         cmocka_unit_test(odd_poses_are_refused_or_held_and_harm_nobody),
         cmocka_unit_test(cut_finds_the_car_anywhere_in_the_likeliest_lap),
+        cmocka_unit_test(frozen_car_keeps_its_lap_and_jumps_into_the_one_it_is_told_in),
         cmocka_unit_test(picture_shows_every_car_and_the_leader_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
