@@ -377,32 +377,37 @@ static void show_group(void *ctx, const ClaimGroup *group, bool begins)
     tell(v);
 }
 
+static int check_trace(const Request *request)
+{
+    FILE *trace = fopen(request->trace, "rb");
+    if (trace == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--trace: cannot read %s: %s; start it where the folder data/ is, or "
+                            "name a recorded match",
+                            request->trace, strerror(errno));
+    }
+    (void)fclose(trace);
+    return OPTIONS_GO_ON;
+}
+
 /// Before the work, which may take an hour. *file: what --expect names, if it is to be read.
 static int check(const Request *request, ClaimSet *set, char **file)
 {
     int status = choose(request, set);
-    FILE *trace = status == OPTIONS_GO_ON ? fopen(request->trace, "rb") : NULL;
-    if (status == OPTIONS_GO_ON && trace == NULL) {
-        status = command_fail(EXIT_BAD_INPUT, who,
-                              "--trace: cannot read %s: %s; start it where the folder data/ is, or "
-                              "name a recorded match",
-                              request->trace, strerror(errno));
+    if (status == OPTIONS_GO_ON && claims_need_trace(set)) {
+        status = check_trace(request);
     }
-    if (trace != NULL) {
-        (void)fclose(trace);
+    if (status != OPTIONS_GO_ON) {
+        return status;
     }
-    if (status != OPTIONS_GO_ON || request->update) {
-        return status == OPTIONS_GO_ON
-                   ? output_check(who, request->expect != NULL ? "--expect" : "--update",
-                                  update_path(request))
-                   : status;
+    if (request->update) {
+        const char *option = request->expect != NULL ? "--expect" : "--update";
+        return output_check(who, option, update_path(request));
     }
-    if (request->expect != NULL) {
-        *file = read_file(request->expect);
+    if (request->expect != NULL && (*file = read_file(request->expect)) == NULL) {
+        return EXIT_BAD_INPUT;
     }
-    return request->expect != NULL && *file == NULL
-               ? EXIT_BAD_INPUT
-               : check_expectations(request, set, *file != NULL ? *file : expectations_built_in);
+    return check_expectations(request, set, *file != NULL ? *file : expectations_built_in);
 }
 
 static int verify(const Request *request, ClaimSet *set)

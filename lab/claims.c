@@ -126,6 +126,18 @@ bool claims_settled(const ClaimSet *set, int32_t claim)
            (claims[claim].measure_fn == NULL && claims[claim].never == NULL);
 }
 
+bool claims_need_trace(const ClaimSet *set)
+{
+    static const ClaimFn readers[] = {claims_accuracy, claims_relay, claims_fairness};
+    bool need = false;
+    for (int32_t i = 0; i < claim_count; i++) {
+        for (size_t k = 0; k < sizeof readers / sizeof *readers; k++) {
+            need = need || (set->wanted[i] && claims[i].measure_fn == readers[k]);
+        }
+    }
+    return need;
+}
+
 /// All that one function measures: it does not say how far it came.
 static void fail_group(ClaimSet *set, ClaimFn measure, const LabError *error)
 {

@@ -94,6 +94,9 @@ void claims_failed(ClaimSet *set, const char *id, const LabError *error);
 /// Is there something to say of it: is it measured, or will it never be?
 bool claims_settled(const ClaimSet *set, int32_t claim);
 
+/// Does any that is wanted look at VerifyDef's trace?
+bool claims_need_trace(const ClaimSet *set);
+
 /// Measures all that are wanted; what fails gets VERDICT_FAILED with the reason, and the others go
 /// on. Anything but LAB_OK: something failed.
 LabStatus claims_measure(const VerifyDef *def, ClaimSet *set);
