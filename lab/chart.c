@@ -194,7 +194,7 @@ static bool has_word(const char *field, const char *word)
 
 double chart_interval_low(const char *field, double value, double half)
 {
-    static const char *const distances[] = {"sd", "aee", "error"};
+    static const char *const distances[] = {"sd", "aee", "error", "rate"};
     bool distance = false;
     for (size_t i = 0; i < sizeof distances / sizeof *distances && !distance; i++) {
         distance = has_word(field, distances[i]);

@@ -85,7 +85,7 @@ static void add_row(const ScalePlay *play, int32_t players, const ScaleFigures *
     row_number(row, "error_rest", c->error_rest);
     row_number(row, "mean_kbps", c->mean_kbps);
     row_number(row, "peak_kbps", c->peak_kbps);
-    row_text(row, "quality", f->held ? "held" : "not held");
+    row_text(row, "quality", f->held ? "held" : f->absent ? "not all came" : "not held");
     row_number(row, "lanes", c->lanes);
     row_number(row, "update_bytes", c->update_bytes);
     row_number(row, "lobby_kbps", c->lobby_kbps);

@@ -56,7 +56,8 @@ typedef struct ScalePlay {
 } ScalePlay;
 
 typedef struct ScaleFigures {
-    CrowdFigures crowd;
+    CrowdFigures crowd; ///< NaN where not all came.
+    bool absent;        ///< Not all came to play: quality is not held with so many.
     bool held;
     double sim_speed; ///< Simulated seconds by seconds of the processor, once all play.
     double join_cpu_s;

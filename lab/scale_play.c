@@ -139,6 +139,19 @@ static LabStatus run(CrowdGame *game, const ScalePlay *play, ScaleFigures *figur
     return crowded ? lab_fail(error, LAB_FAILED, "too many datagrams under way") : LAB_OK;
 }
 
+/// With so many players an upload does not even carry their coming in.
+static void nobody_played(ScaleFigures *figures)
+{
+    const double none = (double)NAN;
+    figures->absent = true;
+    figures->sim_speed = none;
+    figures->rss_mib = rss_mib();
+    figures->crowd = (CrowdFigures){
+        none, none, none, none, none, none, none, none, none, none,
+        none, none, none, none, none, none, none, none, none,
+    };
+}
+
 LabStatus scale_play(const ScalePlay *play, ScaleFigures *figures, LabError *error)
 {
     memset(figures, 0, sizeof *figures);
@@ -149,6 +162,9 @@ LabStatus scale_play(const ScalePlay *play, ScaleFigures *figures, LabError *err
     figures->join_cpu_s = cpu_seconds() - begun;
     if (status == LAB_OK) {
         status = run(&game, play, figures, error);
+    } else if (game.absent) {
+        nobody_played(figures);
+        status = LAB_OK;
     }
     crowd_game_destroy(&game);
     return status;
