@@ -141,6 +141,9 @@ void play_tape_begin(PlayTape *tape, const char *game)
     if (play_tape_replays(tape)) {
         (void)tape_take(tape, KIND_BEGIN, &entry);
     }
+    if (tape_records(tape)) {
+        tape->began = true;
+    }
     tape_add(tape, KIND_BEGIN, game, (int32_t)strlen(game));
 }
 
