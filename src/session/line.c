@@ -325,8 +325,12 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
     }
     FlTime deadline = fl_link_deadline(line->link, now);
     if (fl__payload_needs(session, index, now) > 0) {
-        FlTime due =
-            payload_room(session, index, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
+        FlTime due = now;
+        if (payload_room(session, index, now) == 0) {
+            FlTime look = fl_time_add(now, BUDGET_LOOK_EVERY);
+            due = fl_link_silence(line->link, now).payload_at;
+            due = due > look ? due : look;
+        }
         deadline = due < deadline ? due : deadline;
     }
     if (line->gather_until > now && line->gather_until < deadline) { // else it waits for the budget
