@@ -213,7 +213,8 @@ FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 typedef struct FlPeerStatus {
     int32_t number;          ///< The same at all peers; 0 is the one who opened the session.
     uint64_t client_id;      ///< Sealed: whom the token was for. 0 else.
-    bool direct;             ///< There is a link to it; otherwise it is reached through the host.
+    bool direct;             ///< There is a link to it, and it answers; otherwise it is reached
+                             ///< through the host (in a mesh its events only).
     FlAddress address;       ///< With a link: where it is.
     uint32_t contradictions; ///< Its reports of arrivals that cannot be true: not believed.
 } FlPeerStatus;
@@ -240,6 +241,10 @@ typedef enum FlNoticeKind {
     FL_NOTICE_ENTITY_STATE,  ///< Somebody's entity has a new state blob.
     FL_NOTICE_ENTITY_OURS,   ///< It was given to us (or came back): hand in its truth from now on.
     FL_NOTICE_ENTITY_THEIRS, ///< It changed its owner to `peer`.
+    FL_NOTICE_PEER_INDIRECT, ///< `peer` is not reached directly, though it should be: in a hybrid
+                             ///< through the host now; in a mesh its things stand still here, and
+                             ///< ours there. It is tried again and again.
+    FL_NOTICE_PEER_DIRECT,   ///< `peer` is, after such a notice.
 } FlNoticeKind;
 
 typedef struct FlNotice {
@@ -659,6 +664,8 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(ACTIONS_TAKEN, "actions_taken", "actions played, own ones included")                         \
     X(ACTIONS_LATE, "actions_late", "actions played after something later")                        \
     X(ACTIONS_LOST, "actions_lost", "actions dropped: too far ahead, or above a sender's share")   \
+    X(PARTED, "parted",                                                                            \
+      "times that a peer could not, or no longer, be reached directly where it should be")         \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \

@@ -213,9 +213,10 @@ static FlTime keep_alive_due(const FlLink *link)
     }
     if (link->out->heard_at < link->out->said_at || fl__link_silent(link)) {
         FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
-        FlTime rarely = back_off(link);
-        again = rarely > again ? rarely : again;
         FlTime urgent = link->def.timeout_ns / 40;
+        FlTime rarely = back_off(link);
+        rarely = rarely < urgent ? rarely : urgent;
+        again = rarely > again ? rarely : again;
         bool late = fl_span(link->now, link->out->heard_at) > link->def.timeout_ns / 2;
         again = late && urgent < again ? urgent : again;
         wait = again < wait ? again : wait;

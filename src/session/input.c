@@ -81,7 +81,7 @@ static bool goes(const FlSession *session, int32_t member, const Line *line)
         return false;
     }
     if (member == session->self) {
-        return line->heard;
+        return fl__line_reaches(line);
     }
     return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
            !fl__bit(&session->direct[member * session->member_words], line->member);

@@ -45,6 +45,10 @@ typedef struct Member {
     int32_t line;     // or FL__NONE
     bool claims_due;  // host: it has not said yet what it knows of orphans,
     bool claims_late; // and for too long
+    bool unreached;   // an introduced peer: no direct connection, as the game has been told,
+    FlTime missed_since,
+        want_next; // since when not, and when the host is asked again to introduce us
+    int32_t want_count;
 } Member;
 
 /// From `from` (the receiver's link clock) on, session time there is the link clock plus `offset`.
@@ -117,6 +121,7 @@ typedef struct Line {
     bool used;
     bool heard;  // something came over it: the other end is there
     bool direct; // to an introduced peer, not between host and client
+    bool silent; // direct: it does not answer any more
     int32_t member;
     FlAddress address;
     FlLink *link;
@@ -379,6 +384,7 @@ struct FlSession {
                                      // them; FL__NONE: none
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
+    FlTime missed_next; // when members are looked at next for such that are not reached
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -479,6 +485,17 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
                    FlTime now);
 void fl__line_close(FlSession *session, int32_t index);
 void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
+
+/// Not sealed: the line whose end may have moved to this address, by what came from there; else
+/// FL__NONE.
+int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
+                        int32_t count, FlTime arrival);
+
+/// Its other end is there, as far as we know.
+static inline bool fl__line_reaches(const Line *line)
+{
+    return line->heard && !(line->direct && line->silent);
+}
 
 /// First words are owed, and said often until they have arrived: the WELCOME, or between introduced
 /// peers the first MAPPING, without which neither tells the other anything.
@@ -593,6 +610,9 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
 void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+
+/// Sees whether an introduced peer answers, and tells the host. False: it has not for too long.
+bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);
 
 /// The host is gone. True: the session goes on without it.
 bool fl__mesh_take_over(FlSession *session, FlTime now);

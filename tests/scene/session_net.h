@@ -62,9 +62,9 @@ typedef struct Net {
     FlSealServerDef seal;
     FlSessionDef def; ///< What nodes are made from; role, address and such are set for each.
     int64_t datagrams;
-    int64_t wakes;            ///< Times a deadline of somebody's had come.
-    int64_t bytes[NET_NODES]; ///< Sent by each, IPv4's and UDP's headers counted.
-    int64_t sent[NET_NODES][NET_NODES];   ///< Datagrams from one to another, arrived or not.
+    int64_t wakes;                       ///< Times a deadline of somebody's had come.
+    int64_t bytes[NET_NODES];            ///< Sent by each, IPv4's and UDP's headers counted.
+    int64_t sent[NET_NODES][NET_NODES];  ///< Datagrams from one to another, arrived or not.
     uint16_t door[NET_NODES][NET_NODES]; ///< A symmetric NAT's: `from` is seen by `to` at this
                                          ///< port, and at no other; 0: at its own.
 } Net;
@@ -347,7 +347,8 @@ static inline void net_deliver(Net *net)
         int32_t from = (int32_t)(packet.tag >> 48);
         int32_t to = (int32_t)(packet.tag >> 32 & 0xffff);
         NetNode *n = &net->node[to];
-        bool there = n->session != NULL && !n->asleep && net_port(net, to, from) == (packet.tag & 0xffff);
+        bool there =
+            n->session != NULL && !n->asleep && net_port(net, to, from) == (packet.tag & 0xffff);
         if (there) {
             FlAddress address = net_address(from, (uint16_t)(packet.tag >> 16));
             fl_session_receive(n->session, address, packet.data, packet.bytes, net_local(net, to));
