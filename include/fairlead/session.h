@@ -666,6 +666,7 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(ACTIONS_LOST, "actions_lost", "actions dropped: too far ahead, or above a sender's share")   \
     X(PARTED, "parted",                                                                            \
       "times that a peer could not, or no longer, be reached directly where it should be")         \
+    X(EARLY, "early", "words of, or to, one that hosts now, before we knew: told again")           \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \

@@ -314,7 +314,7 @@ bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
         return true;
     }
     if (!theirs || member == session->self || !are_wanted(session, member, of)) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, line);
         return true;
     }
     int64_t known = session->inputs[member].newest;

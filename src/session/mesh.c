@@ -343,6 +343,7 @@ static void promote(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
     line->direct = false;
+    line->promoted = true;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
     // From now on nobody else says who is gone.
     FlTime keep_alive = fl__is_host(session) ? FL_FOREVER : session->def.link.keep_alive_ns;
@@ -381,6 +382,16 @@ static void lead(FlSession *session, FlTime now)
     fl__orphans_ask(session, true, now);
 }
 
+void fl__mesh_tell_reached(FlSession *session)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->used && line->direct && line->own_map.told > 0) {
+            (void)tell_reach(session, line->member, !line->silent);
+        }
+    }
+}
+
 // Session time goes on as it is, now by the clock of another link.
 static void follow(FlSession *session, int32_t index, FlTime now)
 {
@@ -398,12 +409,7 @@ static void follow(FlSession *session, int32_t index, FlTime now)
     if (line->early_welcome.members != 0) {
         fl__welcome_again(session, index, &line->early_welcome);
     }
-    for (int32_t i = 0; i < session->line_count; i++) {
-        const Line *other = &session->lines[i];
-        if (other->used && other->direct && other->own_map.told > 0) {
-            (void)tell_reach(session, other->member, !other->silent);
-        }
-    }
+    fl__mesh_tell_reached(session);
 }
 
 bool fl__mesh_take_over(FlSession *session, FlTime now)

@@ -561,6 +561,15 @@ static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
     }
 }
 
+// What only hosts say, or are told. Between introduced peers it is meant for, or comes from, one
+// who is taken for the host before we know: what matters of it is told again (ASK).
+static bool is_hosts(uint64_t kind)
+{
+    return kind == FL_GROUP_MEMBER || kind == FL_GROUP_ENTITY || kind == FL_GROUP_ENTITY_END ||
+           kind == FL_GROUP_GIVE || kind == FL_GROUP_SCOPE || kind == FL_GROUP_MEET ||
+           kind == FL_GROUP_REACH || kind == FL_GROUP_WANT || kind == FL_GROUP_ESTATE;
+}
+
 // The next message of a line, as long as there is room for an event. False: none.
 static bool next_message(FlSession *session, int32_t index, int32_t *count)
 {
@@ -591,6 +600,10 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now)
         FlReader r;
         fl_reader_init(&r, session->message, count);
         uint64_t kind = fl_reader_take(&r, 8);
+        if (line->direct && is_hosts(kind)) {
+            session->count[FL_SESSION_EARLY]++;
+            continue;
+        }
         bool sound = kind == FL_GROUP_EVENT ? fl__event_heard(session, index, count, now)
                                             : hear(&h, &r, kind);
         session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;

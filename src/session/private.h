@@ -134,6 +134,7 @@ typedef struct Line {
     FlSealPair *pair;      // sealed, introduced
     bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
     FlTime welcome_next;   // and there is one at least this often
+    bool promoted;         // it led to an introduced peer before
     Welcome
         early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
     FlTime offset;      // session time minus the link clock of the end that leads
@@ -491,6 +492,14 @@ void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
 int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
                         int32_t count, FlTime arrival);
 
+/// Something came that is not the sender's to tell: a fault of its, unless it has taken over from a
+/// host whose end we have not noticed yet.
+static inline void fl__count_foreign(FlSession *session, const Line *line)
+{
+    bool early = line->direct && line->early_welcome.members != 0;
+    session->count[early ? FL_SESSION_EARLY : FL_SESSION_FOREIGN]++;
+}
+
 /// Its other end is there, as far as we know.
 static inline bool fl__line_reaches(const Line *line)
 {
@@ -610,6 +619,9 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
 void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+
+/// Tells the host whom we reach directly.
+void fl__mesh_tell_reached(FlSession *session);
 
 /// Sees whether an introduced peer answers, and tells the host. False: it has not for too long.
 bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);

@@ -14,6 +14,7 @@ typedef struct Scene {
     Net net;
     NetWalk walk[NODES];
     int32_t frames;
+    int64_t said;      // events
     int64_t live_most; // packets in a second from 1 to 2, as long as all was well
 } Scene;
 
@@ -253,6 +254,66 @@ static void one_behind_a_symmetric_nat_meets_those_it_can_reach(void **state)
     }
 }
 
+// ---------------------------------------------------------------- the host is killed
+
+static void say_something(Scene *scene)
+{
+    Net *net = &scene->net;
+    for (int32_t i = 0; i < NODES; i++) {
+        if (!net_in(net, i)) {
+            continue;
+        }
+        FlSession *session = net->node[i].session;
+        uint8_t what[4] = {(uint8_t)scene->frames, (uint8_t)i};
+        FlEvent event = {.type = 7, .delivery = FL_DELIVERY_ORDERED, .bytes = what, .count = 4};
+        FlPeerId all = {0};
+        scene->said += fl_event_send(session, all, &event) == FL_OK ? 1 : 0;
+        event.delivery = FL_DELIVERY_UNORDERED;
+        FlPeerId first = fl_peer_next(session, all);
+        scene->said += fl_event_send(session, first, &event) == FL_OK ? 1 : 0;
+        FlEntityId id = net_entity(net, i, scene->walk[i].number);
+        assert_int_equal(fl_entity_state_set(session, id, what, 4), FL_OK);
+        while (fl_event_take(session, &event) == FL_OK) {
+        }
+    }
+}
+
+// Who notices first speaks as host, or to one, before the others know.
+static void a_host_that_is_killed_is_nobodys_fault(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        open_scene(&scene, seed + 101, seed % 2 == 0 ? FL_TOPOLOGY_MESH : FL_TOPOLOGY_HYBRID,
+                   seed % 4 >= 2);
+        FlImpairSettings weather = net_storm(&scene.net.random, seed < 8 ? 0 : 10);
+        net_weather(&scene.net, &weather);
+        play(&scene);
+        for (int32_t f = 0; f < 5 * FRAMES_PER_S; f++) {
+            say_something(&scene);
+            frame(&scene);
+        }
+        // Its last packets to one are lost, who notices it first: the next host, or another.
+        net_cut(&scene.net, 0, seed % 3 == 0 ? 1 : 3, true);
+        for (int32_t f = 0; f < 3 * FRAMES_PER_S; f++) {
+            say_something(&scene);
+            frame(&scene);
+        }
+        net_crash(&scene.net, 0);
+        for (int32_t f = 0; f < 30 * FRAMES_PER_S; f++) {
+            say_something(&scene);
+            frame(&scene);
+        }
+        assert_true(net_together(&scene.net));
+        print_message("             seed %d: %d malformed, %d foreign\n", (int)seed,
+                      (int)net_count(&scene.net, FL_SESSION_MALFORMED),
+                      (int)net_count(&scene.net, FL_SESSION_FOREIGN));
+        assert_int_equal(net_count(&scene.net, FL_SESSION_MALFORMED), 0);
+        assert_int_equal(net_count(&scene.net, FL_SESSION_FOREIGN), 0);
+        net_close(&scene.net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +322,7 @@ int main(void)
         cmocka_unit_test(who_was_parted_meets_again),
         cmocka_unit_test(a_changed_port_is_followed_where_anybody_may_join),
         cmocka_unit_test(one_behind_a_symmetric_nat_meets_those_it_can_reach),
+        cmocka_unit_test(a_host_that_is_killed_is_nobodys_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
