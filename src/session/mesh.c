@@ -234,6 +234,12 @@ void fl__mesh_parted(FlSession *session, int32_t number, FlTime now)
     member->want_next = soon > member->want_next ? soon : member->want_next;
 }
 
+static bool is_host_silent(const FlSession *session, FlTime now)
+{
+    int32_t line = session->members[session->host].line;
+    return line == FL__NONE || fl_link_silence(session->lines[line].link, now).silent;
+}
+
 bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
@@ -247,7 +253,9 @@ bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
             fl__input_resume(session, index, session->self);
         }
     }
-    return silence.unanswered_ns <= session->def.link.timeout_ns;
+    // While the host does not answer either nobody is given up: it could not introduce us again, and
+    // who is there still is to be found out.
+    return silence.unanswered_ns <= session->def.link.timeout_ns || is_host_silent(session, now);
 }
 
 static void tell_want(FlSession *session, int32_t number, FlTime now)

@@ -80,8 +80,11 @@ static void news_of_ends(FlSession *session, int32_t line)
 void fl__news_all(FlSession *session, int32_t line)
 {
     bool host = fl__is_host(session);
+    // A host before us may have told some of a member's end, and died before it told all.
+    bool ends = session->lines[line].promoted;
     for (int32_t i = 0; host && i < session->member_count; i++) {
-        if (session->members[i].present) {
+        const Member *member = &session->members[i];
+        if (member->present || (ends && member->incarnation != 0)) {
             fl__bit_set(member_bits(session, line), i);
         }
     }
