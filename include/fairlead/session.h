@@ -167,6 +167,9 @@ typedef enum FlSessionState {
 
 FL_API FlSessionState fl_session_state(const FlSession *session);
 
+/// Who talks to whom; FL_TOPOLOGY_STAR until we are told.
+FL_API FlTopology fl_session_topology(const FlSession *session);
+
 /// Why a session ended, with what to look at: several lines for people. "" while nothing is wrong.
 FL_API const char *fl_session_trouble(const FlSession *session);
 
@@ -211,11 +214,13 @@ FL_API FlPeerId fl_peer_host(const FlSession *session);
 FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 
 typedef struct FlPeerStatus {
-    int32_t number;          ///< The same at all peers; 0 is the one who opened the session.
-    uint64_t client_id;      ///< Sealed: whom the token was for. 0 else.
-    bool direct;             ///< There is a link to it, and it answers; otherwise it is reached
-                             ///< through the host (in a mesh its events only).
-    FlAddress address;       ///< With a link: where it is.
+    int32_t number;     ///< The same at all peers; 0 is the one who opened the session.
+    uint64_t client_id; ///< Sealed: whom the token was for. 0 else.
+    bool direct;        ///< There is a link to it, and it answers; otherwise it is reached
+                        ///< through the host (in a mesh its events only).
+    bool missed;        ///< It should be reached directly, and is not (FL_NOTICE_PEER_INDIRECT).
+    bool met;           ///< It has been reached directly at some time.
+    FlAddress address;  ///< With a link: where it is.
     uint32_t contradictions; ///< Its reports of arrivals that cannot be true: not believed.
 } FlPeerStatus;
 

@@ -70,8 +70,11 @@ FlResult fl_peer_status(const FlSession *session, FlPeerId peer, FlPeerStatus *s
     const Member *member = &session->members[number];
     status->number = number;
     status->client_id = member->client_id;
+    status->missed = member->unreached;
+    status->met = member->met;
     if (member->line != FL__NONE && fl__line_reaches(&session->lines[member->line])) {
         status->direct = true;
+        status->met = true;
         status->address = session->lines[member->line].address;
         status->contradictions = fl_ledger_receiver(session->ledger, member->line).contradictions;
     }
@@ -130,6 +133,7 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     member->present = true;
     member->incarnation = incarnation;
     member->client_id = client_id;
+    member->met = false;
     member->unreached = false;
     member->missed_since = FL_FOREVER;
     member->want_count = 0;

@@ -253,8 +253,8 @@ bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
             fl__input_resume(session, index, session->self);
         }
     }
-    // While the host does not answer either nobody is given up: it could not introduce us again, and
-    // who is there still is to be found out.
+    // While the host does not answer either nobody is given up: it could not introduce us again,
+    // and who is there still is to be found out.
     return silence.unanswered_ns <= session->def.link.timeout_ns || is_host_silent(session, now);
 }
 
@@ -288,6 +288,7 @@ static void look_for(FlSession *session, int32_t number, FlTime now)
         if (member->unreached) {
             notice_reached(session, number, true);
         }
+        member->met = true;
         member->missed_since = FL_FOREVER;
         member->want_count = 0;
         return;

@@ -45,6 +45,7 @@ typedef struct Member {
     int32_t line;     // or FL__NONE
     bool claims_due;  // host: it has not said yet what it knows of orphans,
     bool claims_late; // and for too long
+    bool met;         // it was reached directly
     bool unreached;   // an introduced peer: no direct connection, as the game has been told,
     FlTime missed_since,
         want_next; // since when not, and when the host is asked again to introduce us

@@ -374,6 +374,11 @@ FlSessionState fl_session_state(const FlSession *session)
     return session->state;
 }
 
+FlTopology fl_session_topology(const FlSession *session)
+{
+    return session->topology;
+}
+
 const char *fl_session_trouble(const FlSession *session)
 {
     return session->trouble != NULL ? session->trouble : "";

@@ -254,6 +254,64 @@ static void one_behind_a_symmetric_nat_meets_those_it_can_reach(void **state)
     }
 }
 
+// ---------------------------------------------------------------- told
+
+// How often node `at` was told something about node `whom`, and in all.
+static int32_t told_of(Scene *scene, int32_t at, int32_t whom, FlNoticeKind kind, int32_t *all)
+{
+    FlNotice notice;
+    int32_t count = 0;
+    FlPeerId peer = net_peer(&scene->net, at, whom);
+    while (fl_session_poll(scene->net.node[at].session, &notice) == FL_OK) {
+        bool ways = notice.kind == FL_NOTICE_PEER_DIRECT || notice.kind == FL_NOTICE_PEER_INDIRECT;
+        *all += ways ? 1 : 0;
+        count += notice.kind == kind && notice.peer.index1 == peer.index1 ? 1 : 0;
+    }
+    return count;
+}
+
+static void look_at_status(const Net *net, int32_t at, int32_t whom, bool missed, bool met)
+{
+    FlPeerStatus status;
+    assert_int_equal(fl_peer_status(net->node[at].session, net_peer(net, at, whom), &status),
+                     FL_OK);
+    assert_int_equal(status.missed, missed);
+    assert_int_equal(status.met, met);
+    assert_int_equal(status.direct, !missed);
+}
+
+static void who_cannot_be_reached_is_named(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        open_scene(&scene, seed + 121, seed % 2 == 0 ? FL_TOPOLOGY_MESH : FL_TOPOLOGY_HYBRID,
+                   seed >= 2);
+        net_cut(&scene.net, 1, 2, true); // as between two symmetric NATs
+        play(&scene);
+        for (int32_t at = 0; at < NODES; at++) {
+            int32_t all = 0;
+            int32_t expected = at == 1 || at == 2 ? 1 : 0;
+            int32_t told = told_of(&scene, at, 3 - at, FL_NOTICE_PEER_INDIRECT, &all);
+            assert_int_equal(at == 0 || at == 3 ? 0 : told, expected);
+            assert_int_equal(all, expected);
+        }
+        assert_int_equal(fl_session_topology(scene.net.node[1].session), scene.net.def.topology);
+        look_at_status(&scene.net, 1, 2, true, false);
+        look_at_status(&scene.net, 1, 3, false, true);
+        assert_true(isinf(age_at(&scene, 1, 2)) || scene.net.def.topology == FL_TOPOLOGY_HYBRID);
+        net_cut(&scene.net, 1, 2, false);
+        (void)met_after(&scene, 40.0);
+        (void)second_of(&scene, 1, 2);
+        int32_t all = 0;
+        assert_int_equal(told_of(&scene, 1, 2, FL_NOTICE_PEER_DIRECT, &all), 1);
+        assert_int_equal(all, 1);
+        look_at_status(&scene.net, 1, 2, false, true);
+        assert_int_equal(fl_session_count(scene.net.node[1].session, FL_SESSION_PARTED), 1);
+        net_close(&scene.net);
+    }
+}
+
 // ---------------------------------------------------------------- the host is killed
 
 static void say_something(Scene *scene)
@@ -322,6 +380,7 @@ int main(void)
         cmocka_unit_test(who_was_parted_meets_again),
         cmocka_unit_test(a_changed_port_is_followed_where_anybody_may_join),
         cmocka_unit_test(one_behind_a_symmetric_nat_meets_those_it_can_reach),
+        cmocka_unit_test(who_cannot_be_reached_is_named),
         cmocka_unit_test(a_host_that_is_killed_is_nobodys_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
