@@ -253,9 +253,10 @@ bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
             fl__input_resume(session, index, session->self);
         }
     }
-    // While the host does not answer either nobody is given up: it could not introduce us again,
-    // and who is there still is to be found out.
-    return silence.unanswered_ns <= session->def.link.timeout_ns || is_host_silent(session, now);
+    // Who is gone the host says after one time-out, unless it is gone as well: then everybody has
+    // to be there still who may be the next. Without it nobody could introduce us again, either.
+    return silence.unanswered_ns <= 2 * session->def.link.timeout_ns ||
+           is_host_silent(session, now);
 }
 
 static void tell_want(FlSession *session, int32_t number, FlTime now)
