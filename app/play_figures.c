@@ -71,25 +71,17 @@ static void read_links(const PlayNode *node, FlTime now, PlayFigures *figures)
     figures->rtt_worst_ms = timed > 0 ? figures->rtt_worst_ms : UNKNOWN;
 }
 
-// Those we should talk to directly, and do not; and those we never did.
-static void read_missed(const PlayNode *node, PlayFigures *figures)
+// Those we should talk to directly, and do not.
+static int32_t count_missed(const PlayNode *node)
 {
+    int32_t count = 0;
     FlPeerId peer = {0};
     for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
          peer = fl_peer_next(node->session, peer)) {
         FlPeerStatus status;
-        if (fl_peer_status(node->session, peer, &status) == FL_OK && status.missed) {
-            figures->missed++;
-            figures->never_met += status.met ? 0 : 1;
-        }
+        count += fl_peer_status(node->session, peer, &status) == FL_OK && status.missed ? 1 : 0;
     }
-}
-
-int32_t play_never_met(const PlayNode *node)
-{
-    PlayFigures figures = {0};
-    read_missed(node, &figures);
-    return fl_session_topology(node->session) == FL_TOPOLOGY_MESH ? figures.never_met : 0;
+    return count;
 }
 
 static PlayFigures read_figures(const PlayNode *node, FlTime now)
@@ -97,7 +89,7 @@ static PlayFigures read_figures(const PlayNode *node, FlTime now)
     PlayFigures figures = {0};
     figures.players = fl_peer_count(node->session) + (node->joined ? 1 : 0);
     read_links(node, now, &figures);
-    read_missed(node, &figures);
+    figures.missed = count_missed(node);
     figures.relayed = fl_session_topology(node->session) == FL_TOPOLOGY_HYBRID;
     FlTime error = fl_session_time_error(node->session);
     figures.clock_error_ms = error == FL_FOREVER ? UNKNOWN : (double)error / 1e6;
@@ -341,7 +333,7 @@ json_t *play_node_json(const PlayNode *node, FlTime now)
     json_t *object = json_pack(
         "{s:i,s:b,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number,
         "joined", node->joined, "players", figures.players, "players_peak", node->peers_peak + 1,
-        "direct", direct_peers(node), "missed", figures.missed, "never_met", figures.never_met,
+        "direct", direct_peers(node), "missed", figures.missed, "never_met", node->never_met,
         "peers_joined", whole(node->peers_joined), "peers_left", whole(node->peers_left),
         "host_changes", whole(node->host_changes), "session_s",
         json_number(fl_span_seconds(node->time_last)), "line", line, "counts", counts_json(node),

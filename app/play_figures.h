@@ -6,10 +6,9 @@
 
 /// The line's figures, over the last second and over all peers that we talk to.
 typedef struct PlayFigures {
-    int32_t players;   ///< Ourselves included.
-    int32_t missed;    ///< Others that should be reached directly and are not;
-    int32_t never_met; ///< of them, who never was.
-    bool relayed;      ///< The host passes on what they tell, and tells them of us.
+    int32_t players; ///< Ourselves included.
+    int32_t missed;  ///< Others that should be reached directly and are not.
+    bool relayed;    ///< The host passes on what they tell, and tells them of us.
     int32_t links;
     double rtt_ms, rtt_worst_ms;     ///< Mean over links; the worst. NaN: not known yet.
     double loss_out, loss_in;        ///< Shares, mean over links.
@@ -40,9 +39,6 @@ void play_figures_errors(const PlayNode *node, FlTime now, char *out, size_t siz
 
 /// "drops: 3 duplicate, 1 stranger" or "drops: none".
 void play_figures_drops(const PlayNode *node, FlTime now, char *out, size_t size);
-
-/// Others of a mesh that are there and were never reached: neither sees the other.
-int32_t play_never_met(const PlayNode *node);
 
 /// Everything about a node, for machines. NULL: out of memory.
 json_t *play_node_json(const PlayNode *node, FlTime now);

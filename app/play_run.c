@@ -253,7 +253,8 @@ static int complain(const Loop *loop)
     }
     int32_t never_met = 0;
     for (int32_t i = 0; i < run->node_count; i++) {
-        never_met += play_never_met(run->nodes[i]);
+        bool mesh = fl_session_topology(run->nodes[i]->session) == FL_TOPOLOGY_MESH;
+        never_met += mesh ? run->nodes[i]->never_met : 0;
     }
     if (never_met > 0) {
         return command_fail(EXIT_FAILED, run->who,
