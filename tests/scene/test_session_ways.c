@@ -173,6 +173,28 @@ static void a_hybrids_host_relays_within_two_seconds(void **state)
     }
 }
 
+// Who hears the other, and is not heard, gets no answers.
+static void one_direction_that_dies_is_relayed_too(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        open_scene(&scene, seed + 31, FL_TOPOLOGY_HYBRID, seed % 2 == 0);
+        play(&scene);
+        fl_impair_destroy(scene.net.way[1][2]);
+        scene.net.way[1][2] = NULL;
+        double oldest = 0.0;
+        for (int32_t s = 0; s < 40; s++) {
+            int64_t back = scene.net.sent[2][1];
+            assert_true(second_of(&scene, 1, 2) <= scene.live_most + 2);
+            assert_true(scene.net.sent[2][1] - back <= scene.live_most + 2);
+            oldest = fmax(oldest, fmax(age_at(&scene, 1, 2), age_at(&scene, 2, 1)));
+        }
+        assert_true(oldest < 2.0);
+        net_close(&scene.net);
+    }
+}
+
 // ---------------------------------------------------------------- meeting again
 
 static double met_after(Scene *scene, double at_most)
@@ -377,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dead_address_is_not_flooded),
         cmocka_unit_test(a_hybrids_host_relays_within_two_seconds),
+        cmocka_unit_test(one_direction_that_dies_is_relayed_too),
         cmocka_unit_test(who_was_parted_meets_again),
         cmocka_unit_test(a_changed_port_is_followed_where_anybody_may_join),
         cmocka_unit_test(one_behind_a_symmetric_nat_meets_those_it_can_reach),
