@@ -71,11 +71,26 @@ static void read_links(const PlayNode *node, FlTime now, PlayFigures *figures)
     figures->rtt_worst_ms = timed > 0 ? figures->rtt_worst_ms : UNKNOWN;
 }
 
+// Those we should talk to directly, and do not.
+static int32_t count_missed(const PlayNode *node)
+{
+    int32_t count = 0;
+    FlPeerId peer = {0};
+    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
+         peer = fl_peer_next(node->session, peer)) {
+        FlPeerStatus status;
+        count += fl_peer_status(node->session, peer, &status) == FL_OK && status.missed ? 1 : 0;
+    }
+    return count;
+}
+
 static PlayFigures read_figures(const PlayNode *node, FlTime now)
 {
     PlayFigures figures = {0};
     figures.players = fl_peer_count(node->session) + (node->joined ? 1 : 0);
     read_links(node, now, &figures);
+    figures.missed = count_missed(node);
+    figures.relayed = fl_session_topology(node->session) == FL_TOPOLOGY_HYBRID;
     FlTime error = fl_session_time_error(node->session);
     figures.clock_error_ms = error == FL_FOREVER ? UNKNOWN : (double)error / 1e6;
     return figures;
@@ -108,6 +123,10 @@ void play_figures_line(const PlayFigures *figures, char *out, size_t size)
 {
     Text text = {out, size};
     put(&text, "players %d", figures->players);
+    if (figures->missed > 0) {
+        put(&text, " (%d %s)", figures->missed,
+            figures->relayed ? "through the host" : "not reached");
+    }
     put_ms(&text, ", rtt ", figures->rtt_ms, " ms");
     if (figures->links > 1) {
         put_ms(&text, " (worst ", figures->rtt_worst_ms, ")");
@@ -312,10 +331,11 @@ json_t *play_node_json(const PlayNode *node, FlTime now)
                   whole(net.sent_bytes), "bytes_in", whole(net.received_bytes), "packets_out",
                   whole(net.sent_count), "packets_in", whole(net.received_count));
     json_t *object = json_pack(
-        "{s:i,s:b,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number, "joined",
-        node->joined, "players", figures.players, "players_peak", node->peers_peak + 1, "direct",
-        direct_peers(node), "peers_joined", whole(node->peers_joined), "peers_left",
-        whole(node->peers_left), "host_changes", whole(node->host_changes), "session_s",
+        "{s:i,s:b,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number,
+        "joined", node->joined, "players", figures.players, "players_peak", node->peers_peak + 1,
+        "direct", direct_peers(node), "missed", figures.missed, "never_met", node->never_met,
+        "peers_joined", whole(node->peers_joined), "peers_left", whole(node->peers_left),
+        "host_changes", whole(node->host_changes), "session_s",
         json_number(fl_span_seconds(node->time_last)), "line", line, "counts", counts_json(node),
         "drops", drops_json(node, now), "checks", play_checks_json(node->game, &node->checks));
     char name[32];

@@ -7,6 +7,8 @@
 /// The line's figures, over the last second and over all peers that we talk to.
 typedef struct PlayFigures {
     int32_t players; ///< Ourselves included.
+    int32_t missed;  ///< Others that should be reached directly and are not.
+    bool relayed;    ///< The host passes on what they tell, and tells them of us.
     int32_t links;
     double rtt_ms, rtt_worst_ms;     ///< Mean over links; the worst. NaN: not known yet.
     double loss_out, loss_in;        ///< Shares, mean over links.

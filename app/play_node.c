@@ -137,6 +137,25 @@ void play_blob_set(PlayNode *node, FlEntityId id, const FlWriter *writer)
 
 // ---------------------------------------------------------------- going on
 
+// Who is not reached directly, and never was. One that left so was never met, unless it broke down:
+// then nobody could have.
+static void note_ways(PlayNode *node, const FlNotice *notice)
+{
+    bool *unmet = &node->unmet[notice->peer.index1 - 1];
+    FlPeerStatus status;
+    bool there = fl_peer_status(node->session, notice->peer, &status) == FL_OK;
+    if (notice->kind == FL_NOTICE_PEER_INDIRECT && there && !status.met) {
+        node->never_met += *unmet ? 0 : 1;
+        *unmet = true;
+    } else if (notice->kind == FL_NOTICE_PEER_DIRECT ||
+               (notice->kind == FL_NOTICE_PEER_LEFT && notice->left != FL_LEFT_GOODBYE)) {
+        node->never_met -= *unmet ? 1 : 0;
+        *unmet = false;
+    } else if (notice->kind == FL_NOTICE_PEER_LEFT) {
+        *unmet = false;
+    }
+}
+
 static void poll_notices(PlayNode *node)
 {
     FlNotice notice;
@@ -146,6 +165,9 @@ static void poll_notices(PlayNode *node)
         }
         node->peers_joined += notice.kind == FL_NOTICE_PEER_JOINED ? 1 : 0;
         node->peers_left += notice.kind == FL_NOTICE_PEER_LEFT ? 1 : 0;
+        if (notice.peer.index1 != 0) {
+            note_ways(node, &notice);
+        }
         if (notice.kind == FL_NOTICE_HOST_CHANGED) {
             node->host_changes++;
             node->game->forgive(node);

@@ -251,6 +251,18 @@ static int complain(const Loop *loop)
                             other ? " We came for " : "", other ? node->game->name : "",
                             other ? "; it may play another game." : "");
     }
+    int32_t never_met = 0;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        bool mesh = fl_session_topology(run->nodes[i]->session) == FL_TOPOLOGY_MESH;
+        never_met += mesh ? run->nodes[i]->never_met : 0;
+    }
+    if (never_met > 0) {
+        return command_fail(EXIT_FAILED, run->who,
+                            "%d of the players could not be reached, so we did not see each other: "
+                            "a NAT or a firewall is in the way, and in a mesh nobody passes things "
+                            "on. `serve --topology hybrid` does.",
+                            never_met);
+    }
     uint64_t malformed;
     PlayChecks checks = all_checks(run, &malformed);
     uint64_t faults = play_checks_faults(run->nodes[0]->game, &checks) + malformed;

@@ -167,6 +167,9 @@ typedef enum FlSessionState {
 
 FL_API FlSessionState fl_session_state(const FlSession *session);
 
+/// Who talks to whom; FL_TOPOLOGY_STAR until we are told.
+FL_API FlTopology fl_session_topology(const FlSession *session);
+
 /// Why a session ended, with what to look at: several lines for people. "" while nothing is wrong.
 FL_API const char *fl_session_trouble(const FlSession *session);
 
@@ -211,10 +214,13 @@ FL_API FlPeerId fl_peer_host(const FlSession *session);
 FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 
 typedef struct FlPeerStatus {
-    int32_t number;          ///< The same at all peers; 0 is the one who opened the session.
-    uint64_t client_id;      ///< Sealed: whom the token was for. 0 else.
-    bool direct;             ///< There is a link to it; otherwise it is reached through the host.
-    FlAddress address;       ///< With a link: where it is.
+    int32_t number;     ///< The same at all peers; 0 is the one who opened the session.
+    uint64_t client_id; ///< Sealed: whom the token was for. 0 else.
+    bool direct;        ///< There is a link to it, and it answers; otherwise it is reached
+                        ///< through the host (in a mesh its events only).
+    bool missed;        ///< It should be reached directly, and is not (FL_NOTICE_PEER_INDIRECT).
+    bool met;           ///< It has been reached directly at some time.
+    FlAddress address;  ///< With a link: where it is.
     uint32_t contradictions; ///< Its reports of arrivals that cannot be true: not believed.
 } FlPeerStatus;
 
@@ -240,6 +246,10 @@ typedef enum FlNoticeKind {
     FL_NOTICE_ENTITY_STATE,  ///< Somebody's entity has a new state blob.
     FL_NOTICE_ENTITY_OURS,   ///< It was given to us (or came back): hand in its truth from now on.
     FL_NOTICE_ENTITY_THEIRS, ///< It changed its owner to `peer`.
+    FL_NOTICE_PEER_INDIRECT, ///< `peer` is not reached directly, though it should be: in a hybrid
+                             ///< through the host now; in a mesh its things stand still here, and
+                             ///< ours there. It is tried again and again.
+    FL_NOTICE_PEER_DIRECT,   ///< `peer` is, after such a notice.
 } FlNoticeKind;
 
 typedef struct FlNotice {
@@ -659,6 +669,9 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(ACTIONS_TAKEN, "actions_taken", "actions played, own ones included")                         \
     X(ACTIONS_LATE, "actions_late", "actions played after something later")                        \
     X(ACTIONS_LOST, "actions_lost", "actions dropped: too far ahead, or above a sender's share")   \
+    X(PARTED, "parted",                                                                            \
+      "times that a peer could not, or no longer, be reached directly where it should be")         \
+    X(EARLY, "early", "words of, or to, one that hosts now, before we knew: told again")           \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \

@@ -129,6 +129,7 @@ static void link_init(FlLink *link, const FlLinkDef *def, FlTime now, uint8_t *b
     link->alive = true;
     link->out = (Sending *)(void *)(block + l.sending);
     link->out->epoch = now;
+    link->out->asked_at = FL_FOREVER;
     link->out->delivered_after = NEVER;
     link->out->peer_stamp = NEVER;
     fl__arrivals_init(&link->arrivals, (Report *)(void *)(block + l.reports), def->sent_capacity);
@@ -190,6 +191,7 @@ void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlTime tim
     FL_ASSERT(keep_alive_ns > 0 && timeout_ns > 0 && timeout_ns <= TIMEOUT_AT_MOST);
     // It may have been silent for longer than it may be from now on.
     link->out->heard_at = fl__link_tell_time(link, now);
+    link->out->asked_at = FL_FOREVER;
     link->def.keep_alive_ns = keep_alive_ns;
     link->def.timeout_ns = timeout_ns;
 }
@@ -248,6 +250,23 @@ FlResult fl_link_poll_fate(FlLink *link, FlFateEvent *event)
     }
     event->sent = fl_time_add(link->out->epoch, event->sent);
     return FL_OK;
+}
+
+FlLinkSilence fl_link_silence(FlLink *link, FlTime now)
+{
+    FlTime clock = fl__link_tell_time(link, now);
+    FlTime asked = link->out->asked_at;
+    FlTime probe = fl__link_probe_due(link);
+    FlLinkSilence silence = {
+        .unheard_ns = fl_span(clock, link->out->heard_at),
+        .unanswered_ns = asked == FL_FOREVER ? 0 : fl_span(clock, asked),
+        .silent = fl__link_silent(link),
+        .payload_at = now,
+    };
+    if (silence.silent && probe > clock) {
+        silence.payload_at = fl_time_add(now, fl_span(probe, clock));
+    }
+    return silence;
 }
 
 const FlClock *fl_link_peer_clock(const FlLink *link)

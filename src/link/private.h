@@ -336,6 +336,7 @@ typedef struct Sending {
     Adaptation adaptation;
     Building building;
     FlTime said_at;
+    FlTime asked_at; // the first packet since the last answer that wanted one; FL_FOREVER: none
     FlTime delivered_after; // the newest sending time of a packet known to be delivered
     uint64_t packets, bytes, packets_in, bytes_in;
     uint64_t refused; // packets whose reliable data found no room here
@@ -361,5 +362,12 @@ struct FlLink {
 
 /// The link clock at the caller's `now`, which never goes back.
 FlTime fl__link_tell_time(FlLink *link, FlTime now);
+
+// ---------------------------------------------------------------- send.c
+
+/// Nothing was answered for longer than answers take, on the link clock; and then, when something
+/// may go again.
+bool fl__link_silent(const FlLink *link);
+FlTime fl__link_probe_due(const FlLink *link);
 
 #endif

@@ -81,7 +81,7 @@ static bool goes(const FlSession *session, int32_t member, const Line *line)
         return false;
     }
     if (member == session->self) {
-        return line->heard;
+        return fl__line_reaches(line);
     }
     return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
            !fl__bit(&session->direct[member * session->member_words], line->member);
@@ -314,7 +314,7 @@ bool fl__input_read(FlSession *session, int32_t index, FlReader *r, bool take)
         return true;
     }
     if (!theirs || member == session->self || !are_wanted(session, member, of)) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, line);
         return true;
     }
     int64_t known = session->inputs[member].newest;

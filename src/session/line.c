@@ -55,6 +55,36 @@ void fl__line_moved(FlSession *session, int32_t line, FlAddress address)
     address_rebuild(session);
 }
 
+#define MOVED_AFTER FL_SEC(1) // of silence
+
+static bool may_have_moved(const Line *line, FlAddress from, FlTime arrival)
+{
+    FlAddress other_port = line->address;
+    other_port.port = from.port;
+    return line->used && !line->unproven && fl_address_equal(other_port, from) &&
+           (!line->heard || fl_link_silence(line->link, arrival).unheard_ns >= MOVED_AFTER);
+}
+
+// Where anybody may join there is no seal to tell who it is. A connection over which nothing comes
+// is followed to another port of the same computer by its conversation number, which its two ends
+// know and whoever introduced them; the link must take the packet, too.
+int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
+                        int32_t count, FlTime arrival)
+{
+    int32_t found = FL__NONE;
+    for (int32_t i = 0; count >= 2 && i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->conversation == (bytes[0] | bytes[1] << 8) &&
+            may_have_moved(line, from, arrival)) {
+            if (found != FL__NONE) {
+                return FL__NONE; // two might be it
+            }
+            found = i;
+        }
+    }
+    return found;
+}
+
 // ---------------------------------------------------------------- opening and closing
 
 int32_t fl__line_free(const FlSession *session)
@@ -287,7 +317,7 @@ bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *ou
     }
     fl_link_update(line->link, now);
     fl__manifest_settle(session, index, now);
-    if (!fl_link_alive(line->link)) {
+    if (!fl_link_alive(line->link) || (line->direct && !fl__mesh_listen(session, index, now))) {
         fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
         return false;
     }
@@ -325,8 +355,12 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
     }
     FlTime deadline = fl_link_deadline(line->link, now);
     if (fl__payload_needs(session, index, now) > 0) {
-        FlTime due =
-            payload_room(session, index, now) > 0 ? now : fl_time_add(now, BUDGET_LOOK_EVERY);
+        FlTime due = now;
+        if (payload_room(session, index, now) == 0) {
+            FlTime look = fl_time_add(now, BUDGET_LOOK_EVERY);
+            due = fl_link_silence(line->link, now).payload_at;
+            due = due > look ? due : look;
+        }
         deadline = due < deadline ? due : deadline;
     }
     if (line->gather_until > now && line->gather_until < deadline) { // else it waits for the budget

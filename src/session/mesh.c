@@ -54,7 +54,7 @@ static bool may_want(FlSession *session, int32_t member, FlTime now)
 
 void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now)
 {
-    bool fine = session->topology == FL_TOPOLOGY_CROWD && one != other && other != session->self &&
+    bool fine = session->topology != FL_TOPOLOGY_STAR && one != other && other != session->self &&
                 session->members[one].present && session->members[other].present;
     if (fine && session->members[one].line != FL__NONE && may_want(session, one, now)) {
         fl__bit_set(unmet_of(session, one), other);
@@ -119,11 +119,8 @@ static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now
     return tell_meet(session, one, &to_one, now) && tell_meet(session, other, &to_other, now);
 }
 
-void fl__mesh_update(FlSession *session, FlTime now)
+static void introduce_all(FlSession *session, FlTime now)
 {
-    if (!session->has_unmet || !fl__is_host(session)) {
-        return;
-    }
     session->has_unmet = false;
     for (int32_t one = 0; one < session->member_count; one++) {
         uint64_t *bits = unmet_of(session, one);
@@ -196,14 +193,14 @@ void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now)
     }
 }
 
-static void tell_reach(FlSession *session, int32_t member, bool direct)
+static bool tell_reach(FlSession *session, int32_t member, bool direct)
 {
     FlReachMessage reach = {(uint16_t)member, session->members[member].incarnation, direct};
     uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
     fl_reach_message_write(&w, &reach);
-    (void)fl__tell_host(session, &w); // untold, the host goes on passing things on: no harm
+    return fl__tell_host(session, &w) == FL_OK;
 }
 
 void fl__mesh_reached(FlSession *session, int32_t index, FlTime now)
@@ -215,14 +212,126 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now)
 
 void fl__mesh_understood(FlSession *session, int32_t index)
 {
-    tell_reach(session, session->lines[index].member, true);
+    // Untold, the host goes on passing things on: no harm.
+    (void)tell_reach(session, session->lines[index].member, true);
 }
 
-void fl__mesh_parted(FlSession *session, int32_t member, FlTime now)
+#define WANT_FIRST FL_SEC(5)   // the host introduces newcomers itself
+#define WANT_SOON FL_SEC(1)    // after a connection was lost; the larger number waits longer
+#define WANT_AGAIN FL_SEC(4)   // then twice as long each time,
+#define WANT_RARELY FL_SEC(30) // but no longer
+#define MISSED_EVERY FL_MS(250)
+#define MISSED_AFTER FL_SEC(3) // who has not been met by then is missed
+
+void fl__mesh_parted(FlSession *session, int32_t number, FlTime now)
 {
-    (void)now;
-    if (session->members[member].present) {
-        tell_reach(session, member, false);
+    Member *member = &session->members[number];
+    if (!member->present) {
+        return;
+    }
+    (void)tell_reach(session, number, false);
+    FlTime soon = fl_time_add(now, session->self < number ? WANT_SOON : 3 * WANT_SOON);
+    member->want_next = soon > member->want_next ? soon : member->want_next;
+}
+
+static bool is_host_silent(const FlSession *session, FlTime now)
+{
+    int32_t line = session->members[session->host].line;
+    return line == FL__NONE || fl_link_silence(session->lines[line].link, now).silent;
+}
+
+bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
+{
+    Line *line = &session->lines[index];
+    FlLinkSilence silence = fl_link_silence(line->link, now);
+    bool told = line->own_map.told > 0; // else the host passes everything on as it is
+    if (silence.silent != line->silent &&
+        (!told || tell_reach(session, line->member, !silence.silent))) {
+        line->silent = silence.silent;
+        session->missed_next = now;
+        if (!line->silent) {
+            fl__input_resume(session, index, session->self);
+        }
+    }
+    // Who is gone the host says after one time-out, unless it is gone as well: then everybody has
+    // to be there still who may be the next. Without it nobody could introduce us again, either.
+    return silence.unanswered_ns <= 2 * session->def.link.timeout_ns ||
+           is_host_silent(session, now);
+}
+
+static void tell_want(FlSession *session, int32_t number, FlTime now)
+{
+    Member *member = &session->members[number];
+    FlTime wait = WANT_AGAIN << (member->want_count < 3 ? member->want_count : 3);
+    member->want_next = fl_time_add(now, wait < WANT_RARELY ? wait : WANT_RARELY);
+    member->want_count++;
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_want_message_write(&w, (uint16_t)number);
+    (void)fl__tell_host(session, &w); // untold, we ask again
+}
+
+static void notice_reached(FlSession *session, int32_t number, bool reached)
+{
+    session->members[number].unreached = !reached;
+    session->count[FL_SESSION_PARTED] += reached ? 0 : 1;
+    FlNotice notice = {.kind = reached ? FL_NOTICE_PEER_DIRECT : FL_NOTICE_PEER_INDIRECT,
+                       .peer = fl__peer_id(session, number)};
+    fl__notice(session, &notice);
+}
+
+static void look_for(FlSession *session, int32_t number, FlTime now)
+{
+    Member *member = &session->members[number];
+    const Line *line = member->line != FL__NONE ? &session->lines[member->line] : NULL;
+    if (line != NULL && fl__line_reaches(line)) {
+        if (member->unreached) {
+            notice_reached(session, number, true);
+        }
+        member->met = true;
+        member->missed_since = FL_FOREVER;
+        member->want_count = 0;
+        return;
+    }
+    if (member->missed_since == FL_FOREVER) {
+        member->missed_since = now;
+        member->want_next = fl_time_add(now, WANT_FIRST);
+    }
+    bool missed = (line != NULL && line->silent && line->heard) ||
+                  fl_span(now, member->missed_since) > MISSED_AFTER;
+    if (missed && !member->unreached) {
+        notice_reached(session, number, false);
+    }
+    if (line == NULL && now >= member->want_next && fl__line_free(session) != FL__NONE) {
+        tell_want(session, number, now);
+    }
+}
+
+// Whom we should reach directly and do not: the game is told, and the host asked to introduce us
+// again. Once a second is often enough, and as often everything is looked at anyway.
+static void look_for_all(FlSession *session, FlTime now)
+{
+    if (now < session->missed_next) {
+        return;
+    }
+    session->missed_next = fl_time_add(now, MISSED_EVERY);
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (session->members[i].present && i != session->self && i != session->host) {
+            look_for(session, i, now);
+        }
+    }
+}
+
+void fl__mesh_update(FlSession *session, FlTime now)
+{
+    if (fl__is_host(session)) {
+        if (session->has_unmet) {
+            introduce_all(session, now);
+        }
+    } else if (session->complete &&
+               (session->topology == FL_TOPOLOGY_MESH || session->topology == FL_TOPOLOGY_HYBRID)) {
+        look_for_all(session, now);
     }
 }
 
@@ -244,6 +353,7 @@ static void promote(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
     line->direct = false;
+    line->promoted = true;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
     // From now on nobody else says who is gone.
     FlTime keep_alive = fl__is_host(session) ? FL_FOREVER : session->def.link.keep_alive_ns;
@@ -282,6 +392,16 @@ static void lead(FlSession *session, FlTime now)
     fl__orphans_ask(session, true, now);
 }
 
+void fl__mesh_tell_reached(FlSession *session)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->used && line->direct && line->own_map.told > 0) {
+            (void)tell_reach(session, line->member, !line->silent);
+        }
+    }
+}
+
 // Session time goes on as it is, now by the clock of another link.
 static void follow(FlSession *session, int32_t index, FlTime now)
 {
@@ -299,12 +419,7 @@ static void follow(FlSession *session, int32_t index, FlTime now)
     if (line->early_welcome.members != 0) {
         fl__welcome_again(session, index, &line->early_welcome);
     }
-    for (int32_t i = 0; i < session->line_count; i++) {
-        const Line *other = &session->lines[i];
-        if (other->used && other->direct && other->own_map.told > 0) {
-            tell_reach(session, other->member, true);
-        }
-    }
+    fl__mesh_tell_reached(session);
 }
 
 bool fl__mesh_take_over(FlSession *session, FlTime now)

@@ -80,8 +80,11 @@ static void news_of_ends(FlSession *session, int32_t line)
 void fl__news_all(FlSession *session, int32_t line)
 {
     bool host = fl__is_host(session);
+    // A host before us may have told some of a member's end, and died before it told all.
+    bool ends = session->lines[line].promoted;
     for (int32_t i = 0; host && i < session->member_count; i++) {
-        if (session->members[i].present) {
+        const Member *member = &session->members[i];
+        if (member->present || (ends && member->incarnation != 0)) {
             fl__bit_set(member_bits(session, line), i);
         }
     }
@@ -561,6 +564,15 @@ static bool hear(const Hearing *h, FlReader *r, uint64_t kind)
     }
 }
 
+// What only hosts say, or are told. Between introduced peers it is meant for, or comes from, one
+// who is taken for the host before we know: what matters of it is told again (ASK).
+static bool is_hosts(uint64_t kind)
+{
+    return kind == FL_GROUP_MEMBER || kind == FL_GROUP_ENTITY || kind == FL_GROUP_ENTITY_END ||
+           kind == FL_GROUP_GIVE || kind == FL_GROUP_SCOPE || kind == FL_GROUP_MEET ||
+           kind == FL_GROUP_REACH || kind == FL_GROUP_WANT || kind == FL_GROUP_ESTATE;
+}
+
 // The next message of a line, as long as there is room for an event. False: none.
 static bool next_message(FlSession *session, int32_t index, int32_t *count)
 {
@@ -591,6 +603,10 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now)
         FlReader r;
         fl_reader_init(&r, session->message, count);
         uint64_t kind = fl_reader_take(&r, 8);
+        if (line->direct && is_hosts(kind)) {
+            session->count[FL_SESSION_EARLY]++;
+            continue;
+        }
         bool sound = kind == FL_GROUP_EVENT ? fl__event_heard(session, index, count, now)
                                             : hear(&h, &r, kind);
         session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;

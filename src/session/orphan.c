@@ -284,6 +284,7 @@ bool fl__ask_heard(FlSession *session, int32_t index, FlReader *r, FlTime now)
     }
     if (m.all) { // what is ours we may have told before it knew that it hosts
         fl__news_all(session, index);
+        fl__mesh_tell_reached(session);
     }
     session->claim_turn = 0;
     session->claim_round = m.round;

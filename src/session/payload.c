@@ -611,6 +611,10 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
                    now,
                    fl_session_time(session, now)};
     if (room == 0) { // reports go in every packet, and with them by what clock to read them
+        if (out.line->promoted) { // who does not know yet that we host does not understand the rest
+            out.left += WELCOME_BYTES < fits - out.left ? WELCOME_BYTES : 0;
+            write_welcome(&out);
+        }
         write_mapping(&out);
         write_tellings(&out, tellings);
         return;

@@ -45,6 +45,11 @@ typedef struct Member {
     int32_t line;     // or FL__NONE
     bool claims_due;  // host: it has not said yet what it knows of orphans,
     bool claims_late; // and for too long
+    bool met;         // it was reached directly
+    bool unreached;   // an introduced peer: no direct connection, as the game has been told,
+    FlTime missed_since,
+        want_next; // since when not, and when the host is asked again to introduce us
+    int32_t want_count;
 } Member;
 
 /// From `from` (the receiver's link clock) on, session time there is the link clock plus `offset`.
@@ -117,6 +122,7 @@ typedef struct Line {
     bool used;
     bool heard;  // something came over it: the other end is there
     bool direct; // to an introduced peer, not between host and client
+    bool silent; // direct: it does not answer any more
     int32_t member;
     FlAddress address;
     FlLink *link;
@@ -129,6 +135,7 @@ typedef struct Line {
     FlSealPair *pair;      // sealed, introduced
     bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
     FlTime welcome_next;   // and there is one at least this often
+    bool promoted;         // it led to an introduced peer before
     Welcome
         early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
     FlTime offset;      // session time minus the link clock of the end that leads
@@ -379,6 +386,7 @@ struct FlSession {
                                      // them; FL__NONE: none
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
+    FlTime missed_next; // when members are looked at next for such that are not reached
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -479,6 +487,25 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
                    FlTime now);
 void fl__line_close(FlSession *session, int32_t index);
 void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
+
+/// Not sealed: the line whose end may have moved to this address, by what came from there; else
+/// FL__NONE.
+int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
+                        int32_t count, FlTime arrival);
+
+/// Something came that is not the sender's to tell: a fault of its, unless it has taken over from a
+/// host whose end we have not noticed yet.
+static inline void fl__count_foreign(FlSession *session, const Line *line)
+{
+    bool early = line->direct && line->early_welcome.members != 0;
+    session->count[early ? FL_SESSION_EARLY : FL_SESSION_FOREIGN]++;
+}
+
+/// Its other end is there, as far as we know.
+static inline bool fl__line_reaches(const Line *line)
+{
+    return line->heard && !(line->direct && line->silent);
+}
 
 /// First words are owed, and said often until they have arrived: the WELCOME, or between introduced
 /// peers the first MAPPING, without which neither tells the other anything.
@@ -593,6 +620,12 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
 void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+
+/// Tells the host whom we reach directly.
+void fl__mesh_tell_reached(FlSession *session);
+
+/// Sees whether an introduced peer answers, and tells the host. False: it has not for too long.
+bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);
 
 /// The host is gone. True: the session goes on without it.
 bool fl__mesh_take_over(FlSession *session, FlTime now);

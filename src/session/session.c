@@ -374,6 +374,11 @@ FlSessionState fl_session_state(const FlSession *session)
     return session->state;
 }
 
+FlTopology fl_session_topology(const FlSession *session)
+{
+    return session->topology;
+}
+
 const char *fl_session_trouble(const FlSession *session)
 {
     return session->trouble != NULL ? session->trouble : "";
@@ -405,7 +410,8 @@ FlResult fl_session_poll(FlSession *session, FlNotice *notice)
 
 // ---------------------------------------------------------------- datagrams in
 
-static void take_packet(FlSession *session, int32_t index, const Opened *in, FlTime arrival)
+static void take_packet(FlSession *session, int32_t index, const Opened *in, FlAddress from,
+                        FlTime arrival)
 {
     Line *line = &session->lines[index];
     FlLinkPacket packet;
@@ -413,6 +419,9 @@ static void take_packet(FlSession *session, int32_t index, const Opened *in, FlT
         fl_link_receive(line->link, arrival, in->sequence, in->bytes, in->count, &packet);
     if (drop != FL_LINK_DROP_NONE) {
         return; // counted there
+    }
+    if (session->sealed == NULL && !fl_address_equal(line->address, from)) {
+        fl__line_moved(session, index, from);
     }
     fl__line_wake(session, index);
     line->unproven = false;
@@ -435,6 +444,9 @@ static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *byte
         return opened;
     }
     opened.line = fl__line_at(session, from);
+    if (opened.line == FL__NONE) {
+        opened.line = fl__line_moving(session, from, bytes, count, arrival);
+    }
     session->count[FL_SESSION_STRANGER] += opened.line == FL__NONE ? 1 : 0;
     return opened;
 }
@@ -463,7 +475,7 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
                     ? take_sealed(session, from, (const uint8_t *)bytes, count, arrival)
                     : take_plain(session, from, (const uint8_t *)bytes, count, arrival);
     if (in.line != FL__NONE) {
-        take_packet(session, in.line, &in, arrival);
+        take_packet(session, in.line, &in, from, arrival);
     }
 }
 

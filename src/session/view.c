@@ -264,15 +264,18 @@ bool fl__report_read(FlSession *session, int32_t index, FlReader *r, bool take)
     all.receiver_count = (int32_t)fl_reader_take(r, 16);
     bool sound = take_error(r, &all.mean) && take_error(r, &all.sd);
     int32_t count = (int32_t)fl_reader_take(r, 8);
-    sound = sound && count <= REPORT_AT_MOST && !fl__is_host(session) &&
-            !session->lines[index].direct && all.receiver_count > 0 &&
+    sound = sound && count <= REPORT_AT_MOST && !fl__is_host(session) && all.receiver_count > 0 &&
             number < (uint32_t)session->world.def.entity_capacity;
     if (!sound || r->failed) {
         return false;
     }
+    const Line *line = &session->lines[index];
+    if (line->direct && take) { // not our host; it may have become it
+        fl__count_foreign(session, line);
+    }
     int32_t slot = session->by_number[number];
-    Entity *entity =
-        slot != FL__NONE && session->entities[slot].ours ? &session->entities[slot] : NULL;
+    bool ours = slot != FL__NONE && session->entities[slot].ours && !line->direct;
+    Entity *entity = ours ? &session->entities[slot] : NULL;
     for (int32_t i = 0; i < count && sound; i++) {
         int32_t member = (int32_t)fl_reader_take(r, 16);
         double error;
