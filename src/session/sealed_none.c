@@ -58,6 +58,14 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return FL_FOREVER;
 }
 
+FlAddress fl__sealed_asks(const FlSession *session, bool *last)
+{
+    (void)session;
+    FlAddress nobody = {0};
+    *last = false;
+    return nobody;
+}
+
 bool fl__sealed_ready(const FlSession *session, const Line *line)
 {
     (void)session;
