@@ -209,8 +209,9 @@ void fl__join_explain_silence(FlSession *session)
 {
     const char *why =
         POSSIBLE_CAUSES "Something did come in meanwhile, but not from a host of ours.";
-    if (!session->lines[0].used && fl__refusal_text(session) != NULL) {
-        why = fl__refusal_text(session);
+    const char *refused = fl__refusal_text(session);
+    if (refused != NULL && session->sealed != NULL && fl__sealed_server(session).asked) {
+        why = refused;
     } else if (session->heard_count == 0) {
         why = POSSIBLE_CAUSES "Nothing at all came in meanwhile.";
     } else if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
@@ -303,8 +304,7 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
     uint64_t kind = fl_reader_take(&r, 8);
     bool host = fl__is_host(session);
     bool sealed = session->sealed != NULL;
-    bool last;
-    FlAddress asked = sealed ? fl__sealed_asks(session, &last) : session->def.host;
+    FlAddress asked = sealed ? fl__sealed_server(session).address : session->def.host;
     bool from_host = !host && fl_address_equal(from, asked);
     bool taken = false;
     if (sealed && !(host ? kind == KIND_JOIN : from_host && kind == KIND_REFUSE)) {

@@ -602,9 +602,15 @@ Opened fl__sealed_receive(FlSession *session, FlAddress from, uint8_t *bytes, in
 bool fl__sealed_next(FlSession *session, FlTime now, FlOutgoing *out);
 FlTime fl__sealed_deadline(const FlSession *session);
 
-/// Client: whom it asks to be let in, and whether that is the last server of its token; nowhere
-/// once one has answered.
-FlAddress fl__sealed_asks(const FlSession *session, bool *last);
+/// A sealed client's server.
+typedef struct SealedServer {
+    FlAddress address;
+    bool asked; // to let us in, and it has not answered yet
+    bool last;  // of those that the token names
+} SealedServer;
+
+/// Nowhere, if we are no client.
+SealedServer fl__sealed_server(const FlSession *session);
 uint64_t fl__sealed_sequence(const FlSession *session, const Line *line);
 
 /// Seals session->packet. False: it cannot go (and is as good as lost).

@@ -160,8 +160,10 @@ bool fl__refusal_heard(FlSession *session, FlAddress from, FlReader *r, FlTime n
     if (r->failed || r->bit_count != r->size_bits || nonce != session->nonce || !known) {
         return false;
     }
-    if (session->state != FL_SESSION_JOINING) {
-        return true;
+    bool answered =
+        session->sealed != NULL ? !fl__sealed_server(session).asked : session->lines[0].used;
+    if (session->state != FL_SESSION_JOINING || answered) {
+        return true; // a late word on a request that was answered otherwise
     }
     if (!fl_address_equal(session->refused_by, from)) {
         session->refused_by = from;
@@ -176,10 +178,13 @@ bool fl__refusal_heard(FlSession *session, FlAddress from, FlReader *r, FlTime n
 
 FlTime fl__refusal_believed(const FlSession *session)
 {
-    bool last = false;
-    bool asks = session->refused != FL__REFUSED_NOT && session->sealed != NULL &&
-                fl_address_equal(fl__sealed_asks(session, &last), session->refused_by);
-    return asks && last ? fl_time_add(session->refused_at, BELIEVED_AFTER) : FL_FOREVER;
+    if (session->refused == FL__REFUSED_NOT || session->sealed == NULL) {
+        return FL_FOREVER;
+    }
+    SealedServer server = fl__sealed_server(session);
+    bool stands =
+        server.asked && server.last && fl_address_equal(server.address, session->refused_by);
+    return stands ? fl_time_add(session->refused_at, BELIEVED_AFTER) : FL_FOREVER;
 }
 
 const char *fl__refusal_text(const FlSession *session)

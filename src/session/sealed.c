@@ -377,16 +377,16 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return deadline;
 }
 
-FlAddress fl__sealed_asks(const FlSession *session, bool *last)
+SealedServer fl__sealed_server(const FlSession *session)
 {
-    FlAddress nobody = {0};
-    *last = false;
-    if (session->sealed->client == NULL) {
-        return nobody;
+    SealedServer server = {.asked = false};
+    if (session->sealed->client != NULL) {
+        FlSealClientStatus status = fl_seal_client_status(session->sealed->client);
+        server.address = status.address;
+        server.asked = status.state == FL_SEAL_REQUESTING;
+        server.last = status.server + 1 == session->sealed->server_count;
     }
-    FlSealClientStatus status = fl_seal_client_status(session->sealed->client);
-    *last = status.server + 1 == session->sealed->server_count;
-    return status.state == FL_SEAL_REQUESTING ? status.address : nobody;
+    return server;
 }
 
 bool fl__sealed_ready(const FlSession *session, const Line *line)

@@ -58,11 +58,10 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return FL_FOREVER;
 }
 
-FlAddress fl__sealed_asks(const FlSession *session, bool *last)
+SealedServer fl__sealed_server(const FlSession *session)
 {
     (void)session;
-    FlAddress nobody = {0};
-    *last = false;
+    SealedServer nobody = {.asked = false};
     return nobody;
 }
 

@@ -321,6 +321,23 @@ static void an_observer_cannot_keep_a_sealed_client_out(void **state)
         pump(&door);
     }
     assert_int_equal(fl_session_state(door.client), FL_SESSION_RUNNING);
+    assert_int_equal(fl_session_count(door.client, FL_SESSION_SEALED_BADLY),
+                     0); // late, and no fault
+    close_door(&door);
+}
+
+static void a_refusal_after_the_answer_means_nothing(void **state)
+{
+    (void)state;
+    Door door;
+    open_door(&door, false);
+    come(&door, NULL);
+    pump(&door); // JOIN and ACCEPT
+    uint8_t echo[8];
+    memcpy(echo, door.request + 11, sizeof echo);
+    assert_int_equal(fl_session_state(door.client), FL_SESSION_JOINING);
+    forge(&door, at(HOST), echo, 1);
+    assert_int_equal(settle(&door, FL_SEC(2)), FL_SESSION_RUNNING);
     close_door(&door);
 }
 
@@ -385,6 +402,7 @@ int main(void)
         {"sealed_who_did_not_see_the_request_cannot_refuse_it",
          who_did_not_see_the_request_cannot_refuse_it, NULL, NULL, (void *)"sealed"},
         cmocka_unit_test(an_observer_cannot_keep_a_sealed_client_out),
+        cmocka_unit_test(a_refusal_after_the_answer_means_nothing),
         cmocka_unit_test(a_refusal_by_one_server_leaves_the_token_s_next),
         cmocka_unit_test(strangers_get_few_and_short_answers),
     };
