@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/command.h"
+#include "app/play_key.h"
 #include "app/play_options.h"
 
 static const char who[] = "fairlead serve";
@@ -88,6 +89,12 @@ static void add_door(PlayOptions *table, PlayChoices *c)
         (Option){.name = "sealed",
                  .flag = &c->sealed,
                  .help = "by invite only, nobody else reads or forges (this is the default)"});
+    play_options_add(table,
+                     (Option){.name = "key",
+                              .value = "FILE",
+                              .text = &c->key,
+                              .help = "keep our key here (made if missing): invites are then good\n"
+                                      "after a restart, too"});
     play_options_add(
         table,
         (Option){.name = "open", .flag = &c->open, .help = "anybody may join, nothing is sealed"});
@@ -103,6 +110,9 @@ static int check(const PlayChoices *c, PlayHostDef *def)
     if (c->open && c->sealed) {
         return command_fail(EXIT_BAD_INPUT, who, "--open and --sealed exclude each other");
     }
+    if (c->open && c->key != NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "--open takes no --key: nobody needs an invite");
+    }
     def->part.game = game;
     def->topology = game->topology;
     if (c->topology != NULL && !play_topology_find(c->topology, &def->topology)) {
@@ -117,8 +127,10 @@ static int check(const PlayChoices *c, PlayHostDef *def)
 static void announce_json(const PlayDoor *door, const char *bound, const char *address,
                           const char *page)
 {
-    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"invite\": \"%s\", \"page\": \"%s\"}\n",
-           bound, address, door->invite, page);
+    bool forwarded = door->address.port != door->bound.port;
+    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"forwarded\": %s, \"invite\": \"%s\", "
+           "\"page\": \"%s\"}\n",
+           bound, address, forwarded ? "true" : "false", door->invite, page);
 }
 
 static void announce(const PlayDoor *door, const char *page, bool json)
@@ -136,6 +148,11 @@ static void announce(const PlayDoor *door, const char *page, bool json)
     } else {
         printf("listening on %s; others get in with\n  fairlead join %s\n", bound,
                sealed ? door->invite : address);
+        if (door->address.port != door->bound.port) {
+            printf("we do not listen on port %u: a router or `fairlead wan` must pass it on to "
+                   "port %u\n",
+                   (unsigned)door->address.port, (unsigned)door->bound.port);
+        }
         if (has_lan) {
             printf("and from other machines of this network with\n  fairlead join %s\n",
                    sealed ? door->lan_invite : lan);
@@ -168,7 +185,8 @@ static PlayHostDef host_def(const PlayChoices *c)
                        .port = c->port,
                        .address = c->address,
                        .players = (int32_t)c->players,
-                       .open = c->open};
+                       .open = c->open,
+                       .keyed = c->key != NULL};
     return def;
 }
 
@@ -215,6 +233,9 @@ int play_serve_again(PlayTape *tape, int argc, char **argv)
     int status = options_parse(&line, argc, argv);
     PlayHostDef def = host_def(&c);
     status = status == OPTIONS_GO_ON ? check(&c, &def) : status;
+    if (status == OPTIONS_GO_ON && tape == NULL && c.key != NULL) {
+        status = play_key_read(who, c.key, def.key);
+    }
     if (status == OPTIONS_GO_ON && tape == NULL) {
         status = play_tape_record(who, c.record, argc, argv, &tape);
     }

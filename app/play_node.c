@@ -24,6 +24,7 @@ static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
     }
     node->created = play_tape_now(node->port.tape);
     node->now = node->created;
+    node->host = def->session.host;
     node->join_timeout = def->session.join_timeout_ns;
     node->frame_ns = FL_SEC(1) / def->frame_hz;
     node->next_frame = node->created;

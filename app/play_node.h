@@ -48,6 +48,7 @@ struct PlayNode {
     FlTime created;
     FlTime now; ///< Of the last step.
     FlTime join_timeout;
+    FlAddress host; ///< Whom it joins; of no meaning to a host.
     FlTime frame_ns, next_frame;
     bool joined; ///< It has been running.
     bool left;

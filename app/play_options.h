@@ -11,7 +11,7 @@
 typedef struct PlayChoices {
     const char *plain[2]; ///< A game, and whom to join: either may be missing.
     const char *policy;
-    const char *address, *topology;
+    const char *address, *topology, *key;
     const char *record;
     PlayWebDef web;
     PlayRules rules;

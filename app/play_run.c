@@ -240,16 +240,40 @@ static json_t *summary_json(const Loop *loop, FlTime now)
     return summary;
 }
 
-static int complain(const Loop *loop)
+// Why a session ended, and what a player of ours can do about it.
+static int complain_of(const char *who, const PlayNode *node)
+{
+    const char *trouble = fl_session_trouble(node->session);
+    bool other = strstr(trouble, "another world") != NULL;
+    bool uninvited = strstr(trouble, "by invite only") != NULL;
+    return command_fail(play_node_status(node), who, "%s%s%s%s%s", trouble,
+                        other ? " We came for " : "", other ? node->game->name : "",
+                        other ? "; it may play another game." : "",
+                        uninvited ? " `fairlead serve` prints the line to join with; with --open "
+                                    "it lets in anybody."
+                                  : "");
+}
+
+static bool somebody_is_in(const PlayRun *run)
+{
+    bool any = false;
+    for (int32_t i = 0; i < run->node_count && !any; i++) {
+        any = fl_session_state(run->nodes[i]->session) != FL_SESSION_JOINING;
+    }
+    return any;
+}
+
+static int complain(const Loop *loop, FlTime now)
 {
     const PlayRun *run = loop->run;
     if (loop->ended >= 0) {
-        const PlayNode *node = run->nodes[loop->ended];
-        const char *trouble = fl_session_trouble(node->session);
-        bool other = strstr(trouble, "another world") != NULL;
-        return command_fail(play_node_status(node), run->who, "%s%s%s%s", trouble,
-                            other ? " We came for " : "", other ? node->game->name : "",
-                            other ? "; it may play another game." : "");
+        return complain_of(run->who, run->nodes[loop->ended]);
+    }
+    if (!somebody_is_in(run)) {
+        char host[FL_ADDRESS_TEXT_BYTES];
+        fl_address_format(run->nodes[0]->host, host);
+        return command_fail(EXIT_FAILED, run->who, "%s did not let us in within %.1f s", host,
+                            fl_span_seconds(fl_span(now, loop->began)));
     }
     int32_t never_met = 0;
     for (int32_t i = 0; i < run->node_count; i++) {
@@ -297,7 +321,7 @@ static int loop_end(Loop *loop)
     FlTime now = play_tape_now(run->tape);
     bool live = !play_tape_replays(run->tape);
     json_t *summary = run->json || !live ? summary_json(loop, now) : NULL;
-    int status = live ? complain(loop) : 0;
+    int status = live ? complain(loop, now) : 0;
     if (!live) {
         PlayWitness witness = play_tape_witness(run->tape);
         witness.ended(witness.ctx, run->nodes, run->node_count, now, summary);

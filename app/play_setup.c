@@ -136,22 +136,35 @@ static int parse_policy(const char *who, const char *text, FlSend *send)
     return OPTIONS_GO_ON;
 }
 
-static int open_socket(const PlayPart *part, FlAddress bind, bool host, PlayPort *port)
+// For both families, or for IPv4 alone where there is no IPv6.
+static FlResult open_both(FlNetDef *def, uint16_t port, FlFamily reach, FlNet **net)
+{
+    FlAddress any = {.port = port, .family = FL_FAMILY_IPV6};
+    def->bind = any;
+    def->both_families = true;
+    FlResult result = fl_net_create(def, net);
+    if (result == FL_NO_ADDRESS && reach != FL_FAMILY_IPV6) {
+        def->bind.family = FL_FAMILY_IPV4;
+        result = fl_net_create(def, net);
+    }
+    return result;
+}
+
+// `reach`: whom it must reach; FL_FAMILY_NONE: a host's.
+static int open_socket(const PlayPart *part, uint16_t number, FlFamily reach, PlayPort *port)
 {
     const char *who = part->who;
     FlNet *net = NULL;
     FlNetDef def = fl_net_def_default();
-    def.bind = bind;
-    def.both_families = true;
-    if (!host) { // there may be many in a process, and little comes in at each
+    if (reach != FL_FAMILY_NONE) { // there may be many in a process, and little comes in at each
         def.buffer_bytes = 1 << 18;
         def.batch = 16;
     }
-    FlResult result = play_tape_replays(part->tape) ? FL_OK : fl_net_create(&def, &net);
+    FlResult result = play_tape_replays(part->tape) ? FL_OK : open_both(&def, number, reach, &net);
     result = play_tape_result(part->tape, result);
     *port = play_port_make(part->tape, net);
     if (result == FL_ADDRESS_IN_USE) {
-        return command_fail(EXIT_BAD_INPUT, who, "port %u: %s", (unsigned)bind.port,
+        return command_fail(EXIT_BAD_INPUT, who, "port %u: %s", (unsigned)number,
                             fl_result_text(result));
     }
     if (result != FL_OK) {
@@ -196,10 +209,16 @@ static int choose_address(const PlayHostDef *def, uint16_t port, PlayDoor *door)
     return OPTIONS_GO_ON;
 }
 
-static FlSealServerDef seal_def(const PlayDoor *door, FlSealRandom random)
+static FlSealServerDef seal_def(const PlayHostDef *def, const PlayDoor *door, FlSealRandom random)
 {
     FlSealServerDef seal = fl_seal_server_def_default();
-    fl_seal_key(&random, seal.private_key);
+    seal.lasting_invites = def->keyed;
+    if (def->keyed) {
+        memcpy(seal.private_key, def->key, sizeof seal.private_key);
+        play_tape_secret(def->part.tape, seal.private_key, sizeof seal.private_key);
+    } else {
+        fl_seal_key(&random, seal.private_key);
+    }
     seal.address[seal.address_count++] = door->address;
     if (door->lan.family != FL_FAMILY_NONE) {
         seal.address[seal.address_count++] = door->lan;
@@ -207,16 +226,31 @@ static FlSealServerDef seal_def(const PlayDoor *door, FlSealRandom random)
     return seal;
 }
 
-static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *door)
+static FlResult write_invites_until(FlSession *session, FlTime now, uint64_t expire_s,
+                                    PlayDoor *door)
 {
-    FlTime now = play_tape_now(def->part.tape);
-    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
     FlResult result =
         fl_session_invite(session, now, door->address, INVITE_USES, expire_s, door->invite);
     if (result == FL_OK && door->lan.family != FL_FAMILY_NONE) {
         result =
             fl_session_invite(session, now, door->lan, INVITE_USES, expire_s, door->lan_invite);
     }
+    return result;
+}
+
+// With a kept key, invites end at the end of a day, so that the same ones are written all day;
+// those of the day before are written first, for who has one.
+static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *door)
+{
+    FlTime now = play_tape_now(def->part.tape);
+    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
+    FlResult result = FL_OK;
+    if (def->keyed) {
+        expire_s -= expire_s % INVITE_LIFE_S;
+        result = write_invites_until(session, now, expire_s, door);
+        expire_s += INVITE_LIFE_S;
+    }
+    result = result == FL_OK ? write_invites_until(session, now, expire_s, door) : result;
     if (result != FL_OK) {
         return command_fail(EXIT_FAILED, def->part.who, "cannot write an invite: %s",
                             fl_result_text(result));
@@ -241,11 +275,7 @@ static int check_room(const PlayHostDef *def, const FlSessionDef *session)
 // A socket, and under which address others find it.
 static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
 {
-    FlAddress bind = ipv4(0, 0, 0, 0, (uint16_t)def->port);
-    if (def->address != NULL && strchr(def->address, '[') != NULL) {
-        bind = (FlAddress){.port = (uint16_t)def->port, .family = FL_FAMILY_IPV6};
-    }
-    int status = open_socket(&def->part, bind, true, port);
+    int status = open_socket(&def->part, (uint16_t)def->port, FL_FAMILY_NONE, port);
     if (status != OPTIONS_GO_ON) {
         return status;
     }
@@ -253,6 +283,11 @@ static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
     FlAddress bound = port->net != NULL ? fl_net_address(port->net) : nowhere;
     door->bound = play_tape_address(port->tape, bound);
     status = choose_address(def, door->bound.port, door);
+    if (status == OPTIONS_GO_ON && door->address.family == FL_FAMILY_IPV6 &&
+        door->bound.family == FL_FAMILY_IPV4) {
+        status = command_fail(EXIT_BAD_INPUT, def->part.who,
+                              "--address %s: this machine has no IPv6", def->address);
+    }
     if (status != OPTIONS_GO_ON) {
         fl_net_destroy(port->net);
     }
@@ -273,7 +308,7 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    FlSealServerDef seal = seal_def(door, made.session.random);
+    FlSealServerDef seal = seal_def(def, door, made.session.random);
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
     made.session.peer_capacity = def->players;
@@ -383,7 +418,7 @@ int play_guest_open(const PlayGuestDef *def, PlayNode **node)
         status = mint_token(&part, &made.session, &invite, token);
         made.session.token = token;
     }
-    FlAddress bind = {.family = made.session.host.family};
-    status = status == OPTIONS_GO_ON ? open_socket(&part, bind, false, &made.port) : status;
+    FlFamily reach = made.session.host.family;
+    status = status == OPTIONS_GO_ON ? open_socket(&part, 0, reach, &made.port) : status;
     return status == OPTIONS_GO_ON ? make_node(part.who, &made, node) : status;
 }

@@ -30,7 +30,9 @@ typedef struct PlayHostDef {
     const char *address; ///< HOST or HOST:PORT under which others reach us; NULL: this machine's.
     FlTopology topology;
     int32_t players;
-    bool open; ///< Anybody may join.
+    bool open;  ///< Anybody may join.
+    bool keyed; ///< `key` is kept, and invites follow from it: they outlive us.
+    uint8_t key[FL_SEAL_KEY_BYTES];
 } PlayHostDef;
 
 /// How others get in.

@@ -292,6 +292,10 @@ typedef struct FlSealServerDef {
     bool replace;          ///< Ours: a newer token replaces its client's older connection.
     bool rebind;           ///< Ours: clients may change their address.
     bool spend;            ///< Ours: a token makes one connection only.
+    bool lasting_invites;  ///< Ours: invites follow from private_key, address and expiry instead of
+                           ///< chance. A server started again with the same key and protocol that
+                           ///< writes them again, in the same order, knows those it wrote before;
+                           ///< their uses count anew.
     int32_t disconnect_count; ///< Goodbyes, all at once.
     FlSealRandom random;
     FlAlloc alloc;

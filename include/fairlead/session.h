@@ -683,7 +683,7 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(STALLED, "stalled", "peers sent away: they did not take their messages")                     \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
-    X(REFUSED, "refused", "join requests refused: full, or another world")                         \
+    X(REFUSED, "refused", "join requests refused: full, or not for who asked")                     \
     X(OUT_OF_MEMORY, "out_of_memory", "peers not let in: no memory for a link")                    \
     X(REPLAY_WRITES, "replay_writes", "calls refused: a timeline was playing")                     \
     X(UNTIMELY, "untimely", "words on who plays that came after their tick was settled")

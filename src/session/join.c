@@ -1,5 +1,5 @@
 // Getting in where anybody may, and saying goodbye there. Sealed sessions have room `seal` for
-// this.
+// this; refusals (refuse.c) are the same for both.
 //
 // A client asks (JOIN) until the host answers; the host answers each JOIN once (ACCEPT or REFUSE),
 // and never with more bytes than it was asked with; and it says nothing more until the client has
@@ -23,14 +23,6 @@
 //   64    nonce         -         the client's
 //   16    conversation  -         1..65535, of the link that starts here
 
-// REFUSE: you may not.                                           spec/WIRE.md section 7.3
-//
-//   bits  field         unit      valid
-//   16    zero          -         no conversation yet
-//   8     kind          -         3
-//   64    nonce         -         the client's
-//   8     reason        -         1 full, 2 another protocol
-
 // BYE: I am leaving, or you are.                                 spec/WIRE.md section 7.3
 //
 //   bits  field         unit      valid
@@ -42,8 +34,7 @@
 
 #include <string.h>
 
-enum { KIND_JOIN = 1, KIND_ACCEPT = 2, KIND_REFUSE = 3, KIND_BYE = 4 };
-enum { REASON_FULL = 1, REASON_PROTOCOL = 2 };
+enum { KIND_JOIN = 1, KIND_ACCEPT = 2, KIND_REFUSE = FL__JOIN_REFUSE, KIND_BYE = 4 };
 
 static void write_head(FlWriter *w, FlSession *session, uint64_t kind)
 {
@@ -95,13 +86,6 @@ bool fl__admit(FlSession *session, int32_t index, FlAddress address, uint64_t cl
     return true;
 }
 
-static void refuse(FlSession *session, FlAddress to, uint64_t nonce, uint8_t reason)
-{
-    session->count[FL_SESSION_REFUSED]++;
-    Refusal refusal = {.due = true, .to = to, .nonce = nonce, .reason = reason};
-    session->refusal = refusal; // the last one asked gets its answer; the others will ask again
-}
-
 static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now)
 {
     int32_t index = fl__line_at(session, from);
@@ -117,7 +101,7 @@ static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now
     }
     index = fl__line_free(session);
     if (index == FL__NONE) {
-        refuse(session, from, nonce, REASON_FULL);
+        fl__refuse(session, from, nonce, FL__REFUSED_FULL, now);
         return;
     }
     session->lines[index].conversation = fl__fresh_conversation(session);
@@ -136,11 +120,13 @@ static bool read_join(FlSession *session, FlReader *r, FlAddress from, FlTime no
     if (!is_whole(r)) {
         return false;
     }
-    if (protocol != session->world.protocol_id) {
-        refuse(session, from, nonce, REASON_PROTOCOL);
-        return true;
+    if (session->sealed != NULL) {
+        fl__refuse(session, from, nonce, FL__REFUSED_PLAIN, now);
+    } else if (protocol != session->world.protocol_id) {
+        fl__refuse(session, from, nonce, FL__REFUSED_PROTOCOL, now);
+    } else {
+        admit(session, from, nonce, now);
     }
-    admit(session, from, nonce, now);
     return true;
 }
 
@@ -159,15 +145,7 @@ static bool host_next(FlSession *session, FlOutgoing *out)
         }
     }
     session->accepts = false;
-    if (session->refusal.due) {
-        write_head(&w, session, KIND_REFUSE);
-        fl_writer_put(&w, session->refusal.nonce, 64);
-        fl_writer_put(&w, session->refusal.reason, 8);
-        give(&w, session->refusal.to, out);
-        session->refusal.due = false;
-        return true;
-    }
-    return false;
+    return fl__refusal_next(session, out);
 }
 
 // ---------------------------------------------------------------- the client
@@ -220,24 +198,6 @@ void fl__welcome_again(FlSession *session, int32_t index, const Welcome *w)
     }
 }
 
-static bool read_refusal(FlSession *session, FlReader *r)
-{
-    uint64_t nonce = fl_reader_take(r, 64);
-    uint64_t reason = fl_reader_take(r, 8);
-    bool known = reason == REASON_FULL || reason == REASON_PROTOCOL;
-    if (!is_whole(r) || nonce != session->nonce || !known) {
-        return false;
-    }
-    if (session->state == FL_SESSION_JOINING) {
-        fl__session_end(session,
-                        reason == REASON_FULL
-                            ? "The host is full. Try again when somebody has left."
-                            : "The host plays in another world: its world definition, "
-                              "application version or Fairlead version differs from ours.");
-    }
-    return true;
-}
-
 #define POSSIBLE_CAUSES                                                                            \
     "No answer from the host, however often we asked. Possible causes:\n"                          \
     "- the host is not running, or listens at another address or port;\n"                          \
@@ -249,7 +209,10 @@ void fl__join_explain_silence(FlSession *session)
 {
     const char *why =
         POSSIBLE_CAUSES "Something did come in meanwhile, but not from a host of ours.";
-    if (session->heard_count == 0) {
+    const char *refused = fl__refusal_text(session);
+    if (refused != NULL && session->sealed != NULL && fl__sealed_server(session).asked) {
+        why = refused;
+    } else if (session->heard_count == 0) {
         why = POSSIBLE_CAUSES "Nothing at all came in meanwhile.";
     } else if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
         why =
@@ -259,12 +222,19 @@ void fl__join_explain_silence(FlSession *session)
     fl__session_end(session, why);
 }
 
+// When an attempt is given up: as defined, or sooner if a refusal stands.
+static FlTime join_end(const FlSession *session)
+{
+    FlTime refused = fl__refusal_believed(session);
+    return refused < session->join_until ? refused : session->join_until;
+}
+
 static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
     if (session->state != FL_SESSION_JOINING) {
         return false;
     }
-    if (now >= session->join_until) {
+    if (now >= join_end(session)) {
         fl__join_explain_silence(session);
         return false;
     }
@@ -333,8 +303,13 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
     }
     uint64_t kind = fl_reader_take(&r, 8);
     bool host = fl__is_host(session);
-    bool from_host = !host && fl_address_equal(from, session->def.host);
+    bool sealed = session->sealed != NULL;
+    FlAddress asked = sealed ? fl__sealed_server(session).address : session->def.host;
+    bool from_host = !host && fl_address_equal(from, asked);
     bool taken = false;
+    if (sealed && !(host ? kind == KIND_JOIN : from_host && kind == KIND_REFUSE)) {
+        return false; // the seal counts what it is
+    }
     if (kind == KIND_BYE) {
         taken = read_bye(session, &r, from, arrival);
     } else if (host && kind == KIND_JOIN) {
@@ -342,7 +317,7 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
     } else if (from_host && kind == KIND_ACCEPT) {
         taken = read_accept(session, &r, arrival);
     } else if (from_host && kind == KIND_REFUSE) {
-        taken = read_refusal(session, &r);
+        taken = fl__refusal_heard(session, from, &r, arrival);
     }
     session->count[FL_SESSION_BAD_JOIN] += taken ? 0 : 1;
     return true;
@@ -358,13 +333,13 @@ bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 FlTime fl__join_deadline(const FlSession *session, FlTime now)
 {
-    if (session->goodbye_count > 0 || session->refusal.due) {
+    if (session->goodbye_count > 0 || session->refusals.count > 0) {
         return now;
     }
     if (session->state == FL_SESSION_JOINING) {
         bool asks = !session->lines[0].used && session->sealed == NULL;
-        bool first = asks && session->join_next < session->join_until;
-        return first ? session->join_next : session->join_until;
+        FlTime end = join_end(session);
+        return asks && session->join_next < end ? session->join_next : end;
     }
     return session->accepts ? now : FL_FOREVER;
 }

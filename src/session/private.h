@@ -4,7 +4,8 @@
 //   time.c      session time; and when, in it, something arrived at the other end
 //   member.c    who is in the session
 //   line.c      direct connections: a link, and what is owed over it
-//   join.c      getting in where anybody may (JOIN, ACCEPT, REFUSE, BYE)
+//   join.c      getting in where anybody may (JOIN, ACCEPT, BYE)
+//   refuse.c    who may not come in is told why (REFUSE), plain or sealed
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
 //   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
@@ -221,13 +222,37 @@ typedef struct Entity {
 
 // ---------------------------------------------------------------- the session
 
+/// Why somebody may not come in, as it travels (spec/WIRE.md section 7.3).
+typedef enum Refused {
+    FL__REFUSED_NOT,
+    FL__REFUSED_FULL,
+    FL__REFUSED_PROTOCOL,
+    FL__REFUSED_PLAIN,  // a plain client, where all are sealed
+    FL__REFUSED_SEALED, // a sealed client, where none is
+    FL__REFUSED_UNKNOWN,
+    FL__REFUSED_USED_UP,
+    FL__REFUSED_EXPIRED,
+    FL__REFUSED_IN_USE,
+    FL__REFUSED_ADDRESS,
+    FL__REFUSED_COUNT,
+} Refused;
+
 /// An answer to somebody who is not let in.
 typedef struct Refusal {
-    bool due;
     FlAddress to;
     uint64_t nonce;
     uint8_t reason;
 } Refusal;
+
+#define FL__REFUSALS 32
+
+/// Refusals to be sent, and how many more may be.
+typedef struct Refusals {
+    int32_t count;
+    double left;
+    FlTime filled_at;
+    Refusal due[FL__REFUSALS];
+} Refusals;
 
 /// Goodbyes without a seal: sent once to every line when it is left.
 typedef struct Goodbye {
@@ -390,7 +415,10 @@ struct FlSession {
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
-    Refusal refusal;
+    Refusals refusals; // host
+    Refused refused;   // client: what a host said last,
+    FlAddress refused_by;
+    FlTime refused_at; // and when it said so first
     Goodbye *goodbyes; // one per line
     Sealed *sealed;    // NULL: anybody may join
 
@@ -544,6 +572,35 @@ FlTime fl__join_deadline(const FlSession *session, FlTime now);
 void fl__join_goodbye(FlSession *session, const Line *line);
 void fl__join_explain_silence(FlSession *session);
 
+// ---------------------------------------------------------------- refuse.c
+
+#define FL__JOIN_REFUSE 3 // its kind among join.c's datagrams
+
+/// Answers a request that echoes as `nonce`, if the ration of refusals allows it.
+void fl__refuse(FlSession *session, FlAddress to, uint64_t nonce, Refused reason, FlTime now);
+bool fl__refusal_next(FlSession *session, FlOutgoing *out);
+
+/// Plain host: refuses a request for a sealed connection. False: it is none.
+bool fl__refuse_sealed(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                       FlTime now);
+
+/// Sealed host: refuses a request that the seal dropped, if that is to be said.
+void fl__refuse_request(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                        FlSealDrop drop, FlTime now);
+
+/// Sealed client: sets the nonce that a refusal must echo.
+void fl__refusal_expect(FlSession *session, const uint8_t token[FL_SEAL_TOKEN_BYTES]);
+
+/// Client: a REFUSE came from where we asked, its kind is read. False: it is not for us.
+bool fl__refusal_heard(FlSession *session, FlAddress from, FlReader *r, FlTime now);
+
+/// Sealed client: when the refusal that came ends the attempt; FL_FOREVER: there is none, or the
+/// host has answered, or there is another server to ask.
+FlTime fl__refusal_believed(const FlSession *session);
+
+/// Why we were refused; NULL: we were not.
+const char *fl__refusal_text(const FlSession *session);
+
 /// Client: the host's first words.
 void fl__welcome_take(FlSession *session, int32_t index, const Welcome *w);
 
@@ -571,6 +628,16 @@ Opened fl__sealed_receive(FlSession *session, FlAddress from, uint8_t *bytes, in
                           FlTime arrival);
 bool fl__sealed_next(FlSession *session, FlTime now, FlOutgoing *out);
 FlTime fl__sealed_deadline(const FlSession *session);
+
+/// A sealed client's server.
+typedef struct SealedServer {
+    FlAddress address;
+    bool asked; // to let us in, and it has not answered yet
+    bool last;  // of those that the token names
+} SealedServer;
+
+/// Nowhere, if we are no client.
+SealedServer fl__sealed_server(const FlSession *session);
 uint64_t fl__sealed_sequence(const FlSession *session, const Line *line);
 
 /// Seals session->packet. False: it cannot go (and is as good as lost).

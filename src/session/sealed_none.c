@@ -58,6 +58,13 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return FL_FOREVER;
 }
 
+SealedServer fl__sealed_server(const FlSession *session)
+{
+    (void)session;
+    SealedServer nobody = {.asked = false};
+    return nobody;
+}
+
 bool fl__sealed_ready(const FlSession *session, const Line *line)
 {
     (void)session;

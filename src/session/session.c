@@ -271,6 +271,8 @@ static void start(FlSession *s, FlTime now)
     s->state = FL_SESSION_JOINING;
     s->join_next = now;
     s->join_until = fl_time_add(now, s->def.join_timeout_ns);
+    s->refusals.left = FL__REFUSALS;
+    s->refusals.filled_at = now;
     s->self = FL__NONE;
     s->agreed.joiner.member = FL__NONE;
     s->claim_turn = FL__NONE;
@@ -440,7 +442,8 @@ static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *byte
 {
     Opened opened = {FL__NONE, bytes, count, 0};
     if (fl__lanes_receive(session, from, bytes, count, arrival) ||
-        fl__join_receive(session, from, bytes, count, arrival)) {
+        fl__join_receive(session, from, bytes, count, arrival) ||
+        fl__refuse_sealed(session, from, bytes, count, arrival)) {
         return opened;
     }
     opened.line = fl__line_at(session, from);
@@ -455,7 +458,8 @@ static Opened take_sealed(FlSession *session, FlAddress from, const uint8_t *byt
                           FlTime arrival)
 {
     Opened none = {.line = FL__NONE};
-    if (fl__lanes_receive(session, from, bytes, count, arrival)) {
+    if (fl__lanes_receive(session, from, bytes, count, arrival) ||
+        fl__join_receive(session, from, bytes, count, arrival)) {
         return none;
     }
     memcpy(session->opening, bytes, (size_t)count); // it is opened in place

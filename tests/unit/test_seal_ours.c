@@ -371,6 +371,46 @@ static void an_invite_ends_by_time_and_by_word(void **state)
     world_end(&w);
 }
 
+/// The server of `w` started again, with its key or another.
+static void start_again(World *w, uint8_t key_change, bool lasting)
+{
+    FlSealServerDef def = server_def(&w->stream, false);
+    def.private_key[0] ^= key_change;
+    def.lasting_invites = lasting;
+    fl_seal_server_destroy(w->server);
+    w->server = server_make(&def);
+}
+
+static void an_invite_of_a_kept_key_outlives_the_server(void **state)
+{
+    (void)state;
+    World w;
+    FlSealState reached;
+    world_init(&w, false);
+    start_again(&w, 0, true);
+    FlSealInvite first = invite_of(&w, 9, UNIX_NOW + 1000);
+    FlSealInvite second = invite_of(&w, 9, UNIX_NOW + 1000); // the same again is another one
+    FlSealInvite longer = invite_of(&w, 9, UNIX_NOW + 1001);
+    assert_true(first.invite_id != second.invite_id && first.invite_id != longer.invite_id);
+    assert_true(memcmp(first.key, second.key, sizeof first.key) != 0);
+
+    start_again(&w, 0, true);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY); // not written yet
+    FlSealInvite again = invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_memory_equal(&again, &first, sizeof again);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_NONE);
+    assert_int_equal(reached, FL_SEAL_CONNECTED);
+    assert_int_equal(come(&w, &longer, 2, 0, &reached), FL_SEAL_DROP_KEY);
+
+    start_again(&w, 1, true);
+    (void)invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY);
+    start_again(&w, 0, false);
+    (void)invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY);
+    world_end(&w);
+}
+
 static void an_invites_key_without_its_id_opens_nothing(void **state)
 {
     (void)state;
@@ -559,6 +599,7 @@ int main(void)
         cmocka_unit_test(an_invite_travels_as_text),
         cmocka_unit_test(an_invite_lets_in_as_many_as_it_says),
         cmocka_unit_test(an_invite_ends_by_time_and_by_word),
+        cmocka_unit_test(an_invite_of_a_kept_key_outlives_the_server),
         cmocka_unit_test(an_invites_key_without_its_id_opens_nothing),
         cmocka_unit_test(a_holder_cannot_take_the_name_of_somebody_admitted),
         cmocka_unit_test(invites_have_limits),
