@@ -667,7 +667,7 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
     X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
     X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
-    X(STALLED, "stalled", "peers sent away: they did not take their messages")                     \
+    X(STALLED, "stalled", "peers sent away: they did not take their messages, or did not answer")  \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \

@@ -409,6 +409,9 @@ static void take_packet(FlSession *session, int32_t index, const Opened *in, FlT
 {
     Line *line = &session->lines[index];
     FlLinkPacket packet;
+    if (fl__join_away_heard(session, index, in->bytes, in->count, arrival)) {
+        return;
+    }
     FlLinkDrop drop =
         fl_link_receive(line->link, arrival, in->sequence, in->bytes, in->count, &packet);
     if (drop != FL_LINK_DROP_NONE) {
@@ -517,7 +520,8 @@ static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    bool other = (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
+    bool other = fl__goodbye_next(session, out) ||
+                 (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
                  fl__join_next(session, now, out);
     if (other) {
         fl__upload_sent(session, now, out->count, 0);
@@ -529,6 +533,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
         fl__event_resume(session, now);
         fl__actions_update(session, now);
         fl__orphans_update(session, now);
+        fl__agreed_update(session, now);
         fl__call_update(session, now);
         update_ledger(session, now);
         wake_due(session);
