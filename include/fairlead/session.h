@@ -5,7 +5,7 @@
 // entities' updates through the rooms (motion, send, link, seal, clock, show) and back. It does no
 // I/O: datagrams go in by fl_session_receive and come out of fl_session_next; the time is told.
 //
-//     while (playing) {
+//     while (fl_session_state(session) != FL_SESSION_ENDED) {
 //         fl_run_receive(net, session); // or your own transport, and fl_session_receive
 //         FlTime now = fl_net_now();
 //         fl_entity_set(session, tank, &state); // the truth; Fairlead decides who must hear of it
@@ -13,6 +13,7 @@
 //         fl_entity_pose(session, other, now, &pose); // where the other one is
 //         fl_net_wait(net, fl_session_deadline(session, now));
 //     }
+//     puts(fl_session_trouble(session)); // why it ended
 //
 // Who talks to whom is the host's choice (FlTopology): everything through the host, which then
 // decides who gets which update when; or introduced peers talk directly, and the host helps those
@@ -155,14 +156,15 @@ typedef struct FlOutgoing {
 /// here.
 FL_API FL_NODISCARD FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out);
 
-/// When fl_session_next must be called again at the latest, if nothing else happens before.
+/// When fl_session_next must be called again at the latest, if nothing else happens before. Of a
+/// session that has ended: now, and then every 100 ms, so that a loop that waits for it sees that.
 FL_API FlTime fl_session_deadline(FlSession *session, FlTime now);
 
 typedef enum FlSessionState {
-    FL_SESSION_JOINING, ///< Client: not answered yet.
-    FL_SESSION_RUNNING,
-    FL_SESSION_ENDED, ///< Left, or a client without answer, refused, or whose host is gone.
-                      ///< fl_session_trouble says why.
+    FL_SESSION_JOINING, ///< Client: not in yet.
+    FL_SESSION_RUNNING, ///< In: we have our number (fl_peer_self), and session time is known.
+    FL_SESSION_ENDED,   ///< Left, or a client without answer, refused, or whose host is gone.
+                        ///< fl_session_trouble says why.
 } FlSessionState;
 
 FL_API FlSessionState fl_session_state(const FlSession *session);

@@ -392,6 +392,8 @@ struct FlSession {
     uint32_t heard_count; // datagrams of any kind
     // flags
     bool complete;  // everything that was there when we joined is known here
+    bool in;        // and the time: for the game the session runs
+    bool end_told;  // a deadline has told the game to look
     bool exported;  // since lines were last looked at for due updates
     bool has_unmet; // somebody is to be introduced to somebody
     bool has_pairs; // sealed: there are or were introduced peers

@@ -281,6 +281,7 @@ static void start(FlSession *s, FlTime now)
         s->self = 0;
         s->host = 0;
         s->complete = true;
+        s->in = true;
         s->members[0].present = true;
         s->members[0].incarnation = 1;
         fl_session_clock_lead(&s->clock, now, 0);
@@ -371,7 +372,14 @@ void fl_session_leave(FlSession *session, FlTime now)
 
 FlSessionState fl_session_state(const FlSession *session)
 {
-    return session->state;
+    bool joining = session->state == FL_SESSION_RUNNING && !session->in;
+    return joining ? FL_SESSION_JOINING : session->state;
+}
+
+// Welcomed, with our number and the time: only then can a game do everything.
+static void look_whether_in(FlSession *session)
+{
+    session->in = session->in || (session->complete && fl__time_known(session));
 }
 
 const char *fl_session_trouble(const FlSession *session)
@@ -468,6 +476,7 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
     if (in.line != FL__NONE) {
         take_packet(session, in.line, &in, arrival);
     }
+    look_whether_in(session);
 }
 
 // ---------------------------------------------------------------- datagrams out
@@ -558,6 +567,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     FlOutgoing none = {0};
     *out = none;
     fl__time_update(session, now);
+    look_whether_in(session);
     for (int32_t round = 0; round < ROUNDS_AT_MOST; round++) {
         if (next_of_all(session, now, out)) {
             return FL_OK;
@@ -569,6 +579,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     return FL_NOT_FOUND;
 }
 
+#define ENDED_EVERY FL_MS(100)
 #define CLOCK_EVERY FL_SEC(1) // session time is bent, and believed no longer than two
 
 static FlTime earliest_wake(const FlSession *session, FlTime deadline)
@@ -585,6 +596,10 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime sealed = session->sealed != NULL ? fl__sealed_deadline(session) : FL_FOREVER;
     deadline = sealed < deadline ? sealed : deadline;
     if (session->state == FL_SESSION_ENDED) {
+        // Nothing will happen any more, and whoever waits for something has to see that.
+        FlTime look = session->end_told ? fl_time_add(now, ENDED_EVERY) : now;
+        session->end_told = true;
+        deadline = look < deadline ? look : deadline;
         return deadline > now ? deadline : now;
     }
     if (session->state == FL_SESSION_JOINING) { // a client speaks first over its new line
