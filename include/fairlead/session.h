@@ -86,7 +86,9 @@ typedef struct FlSessionDef {
     int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
-                             ///< two, at most 256.
+                             ///< two, at most 4096. A limit, too: whoever is so many ticks behind
+                             ///< is sent away (FL_LEFT_BEHIND), so make it longer than a pause that
+                             ///< a player may take; default 1024: 17 s at 60 ticks a second.
     FlCallsDef calls;        ///< How many calls may be open at once, and for how long.
     int32_t action_capacity; ///< Actions that wait to be played at once, shared out evenly among
                              ///< all who are there; 0: no actions. At most 63 peers besides the
@@ -519,7 +521,10 @@ FL_API const FlLags *fl_session_lags(const FlSession *session);
 
 /// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived.
 /// Ticks go up one by one from the first given, at the pace of the game: a host that passes them on
-/// sends away whoever gets `input_ticks` ahead of others that do keep up. Errors: FL_OUT_OF_ORDER
+/// sends away whoever gets `input_ticks` ahead of others that do keep up (FL_LEFT_TOO_FAST).
+/// After a pause (a stopped process, a long load) hand in the ticks that were missed one after the
+/// other, nobody's were lost meanwhile: what came is here, and what others did not get goes out as
+/// long as it is within `input_ticks`. Errors: FL_OUT_OF_ORDER
 /// (not the next tick); FL_WOULD_BLOCK (`input_ticks` are under way: somebody does not keep up, or
 /// we are not in yet); FL_BAD_VALUE (no inputs in this session).
 FL_API FL_NODISCARD FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes);
@@ -670,6 +675,7 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
     X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
     X(STALLED, "stalled", "peers sent away: they did not take their messages, or did not answer")  \
+    X(BEHIND, "behind", "peers sent away: input_ticks behind with inputs, or ahead of all others") \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or another world")                         \

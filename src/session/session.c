@@ -23,7 +23,7 @@ FlSessionDef fl_session_def_default(void)
         .entity_capacity = 64,
         .item_capacity = 2048,
         .path_capacity = 64,
-        .input_ticks = 128,
+        .input_ticks = 1024,
         .calls = fl_calls_def_default(),
         .focus = fl_focus_def_default(),
         .crowd = fl_crowd_def_default(),
@@ -56,7 +56,7 @@ static bool def_is_good(const FlSessionDef *def)
                   def->entity_capacity <= def->world.entity_capacity &&
                   is_power_of_two(def->item_capacity) && is_power_of_two(def->path_capacity);
     bool inputs = def->input_bytes >= 0 && def->input_bytes <= 64 &&
-                  is_power_of_two(def->input_ticks) && def->input_ticks <= 256;
+                  is_power_of_two(def->input_ticks) && def->input_ticks <= 4096;
     bool times = def->join_every_ns > 0 && def->join_timeout_ns > 0 && def->gather_ns >= 0 &&
                  def->time_mode >= FL_TIME_GLOBAL && def->time_mode <= FL_TIME_ONE_WAY;
     bool guides = def->guide_from_ns >= 0;
