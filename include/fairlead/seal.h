@@ -400,6 +400,9 @@ FL_API FL_NODISCARD FlResult fl_seal_server_seal(FlSealServer *server, FlSealPee
 /// Says goodbye to a peer. Stale peers are ignored.
 FL_API void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer);
 
+/// Ends a peer's connection without a word: for those who were told in a payload why.
+FL_API void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer);
+
 typedef struct FlSealServerStats {
     int32_t connected, pending;
     uint64_t requests, requests_decrypted, challenges, denials, accepted, moved;

@@ -5,7 +5,7 @@
 // entities' updates through the rooms (motion, send, link, seal, clock, show) and back. It does no
 // I/O: datagrams go in by fl_session_receive and come out of fl_session_next; the time is told.
 //
-//     while (playing) {
+//     while (fl_session_state(session) != FL_SESSION_ENDED) {
 //         fl_run_receive(net, session); // or your own transport, and fl_session_receive
 //         FlTime now = fl_net_now();
 //         fl_entity_set(session, tank, &state); // the truth; Fairlead decides who must hear of it
@@ -13,6 +13,7 @@
 //         fl_entity_pose(session, other, now, &pose); // where the other one is
 //         fl_net_wait(net, fl_session_deadline(session, now));
 //     }
+//     puts(fl_session_trouble(session)); // why it ended
 //
 // Who talks to whom is the host's choice (FlTopology): everything through the host, which then
 // decides who gets which update when; or introduced peers talk directly, and the host helps those
@@ -85,7 +86,9 @@ typedef struct FlSessionDef {
     int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
-                             ///< two, at most 256.
+                             ///< two, at most 4096. A limit, too: whoever is so many ticks behind
+                             ///< is sent away (FL_LEFT_BEHIND), so make it longer than a pause that
+                             ///< a player may take; default 1024: 17 s at 60 ticks a second.
     FlCallsDef calls;        ///< How many calls may be open at once, and for how long.
     int32_t action_capacity; ///< Actions that wait to be played at once, shared out evenly among
                              ///< all who are there; 0: no actions. At most 63 peers besides the
@@ -155,14 +158,15 @@ typedef struct FlOutgoing {
 /// here.
 FL_API FL_NODISCARD FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out);
 
-/// When fl_session_next must be called again at the latest, if nothing else happens before.
+/// When fl_session_next must be called again at the latest, if nothing else happens before. Of a
+/// session that has ended: now, and then every 100 ms, so that a loop that waits for it sees that.
 FL_API FlTime fl_session_deadline(FlSession *session, FlTime now);
 
 typedef enum FlSessionState {
-    FL_SESSION_JOINING, ///< Client: not answered yet.
-    FL_SESSION_RUNNING,
-    FL_SESSION_ENDED, ///< Left, or a client without answer, refused, or whose host is gone.
-                      ///< fl_session_trouble says why.
+    FL_SESSION_JOINING, ///< Client: not in yet.
+    FL_SESSION_RUNNING, ///< In: we have our number (fl_peer_self), and session time is known.
+    FL_SESSION_ENDED,   ///< Left, or a client without answer, refused, or whose host is gone.
+                        ///< fl_session_trouble says why.
 } FlSessionState;
 
 FL_API FlSessionState fl_session_state(const FlSession *session);
@@ -527,7 +531,10 @@ FL_API const FlLags *fl_session_lags(const FlSession *session);
 
 /// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived.
 /// Ticks go up one by one from the first given, at the pace of the game: a host that passes them on
-/// sends away whoever gets `input_ticks` ahead of others that do keep up. Errors: FL_OUT_OF_ORDER
+/// sends away whoever gets `input_ticks` ahead of others that do keep up (FL_LEFT_TOO_FAST).
+/// After a pause (a stopped process, a long load) hand in the ticks that were missed one after the
+/// other, nobody's were lost meanwhile: what came is here, and what others did not get goes out as
+/// long as it is within `input_ticks`. Errors: FL_OUT_OF_ORDER
 /// (not the next tick); FL_WOULD_BLOCK (`input_ticks` are under way: somebody does not keep up, or
 /// we are not in yet); FL_BAD_VALUE (no inputs in this session).
 FL_API FL_NODISCARD FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes);
@@ -680,7 +687,8 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
     X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
     X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
-    X(STALLED, "stalled", "peers sent away: they did not take their messages")                     \
+    X(STALLED, "stalled", "peers sent away: they did not take their messages, or did not answer")  \
+    X(BEHIND, "behind", "peers sent away: input_ticks behind with inputs, or ahead of all others") \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
     X(REFUSED, "refused", "join requests refused: full, or not for who asked")                     \

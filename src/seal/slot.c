@@ -167,6 +167,14 @@ void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer
     }
 }
 
+void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer)
+{
+    Slot *slot = fl__slot_of(server, peer);
+    if (slot != NULL) {
+        fl__slot_close(server, slot, FL_SEAL_GONE_TIMED_OUT);
+    }
+}
+
 // ---------------------------------------------------------------- packets in
 
 FlSealDrop fl__slot_take(FlSealServer *server, FlTime now, Slot *slot, const Packet *packet,

@@ -30,11 +30,29 @@
 //   8     kind          -         4
 //   64    nonce         -         the client's; 0 between introduced peers
 //   16    conversation  -         that of the link that ends
+
+// AWAY: the host sends you away.                                 spec/WIRE.md section 7.3
+//
+//   bits  field         unit      valid
+//   16    zero          -         no conversation any more
+//   8     kind          -         6
+//   64    nonce         -         the client's
+//   16    conversation  -         that of the link that ends
+//   8     left          -         why: 1..5, as MEMBER says it to the others
+//
+// Where there is a seal, AWAY is a sealed payload of one byte, `left`: no packet of a link is so
+// short.
 #include "private.h"
 
 #include <string.h>
 
-enum { KIND_JOIN = 1, KIND_ACCEPT = 2, KIND_REFUSE = FL__JOIN_REFUSE, KIND_BYE = 4 };
+enum {
+    KIND_JOIN = 1,
+    KIND_ACCEPT = 2,
+    KIND_REFUSE = FL__JOIN_REFUSE,
+    KIND_BYE = 4,
+    KIND_AWAY = 6, // 5 is a crowd's (lanes.c)
+};
 
 static void write_head(FlWriter *w, FlSession *session, uint64_t kind)
 {
@@ -253,25 +271,67 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 // ---------------------------------------------------------------- goodbyes
 
-void fl__join_goodbye(FlSession *session, const Line *line)
+#define AWAY_COPIES 10 // as many as the seal says goodbye
+
+static Goodbye *goodbye_room(FlSession *session)
 {
-    if (session->sealed == NULL && session->goodbye_count < session->line_count) {
-        Goodbye goodbye = {line->address, line->conversation, line->nonce};
-        session->goodbyes[session->goodbye_count++] = goodbye;
-    }
+    bool room = session->goodbye_count < session->line_count;
+    return room ? &session->goodbyes[session->goodbye_count] : NULL;
 }
 
-static bool goodbye_next(FlSession *session, FlOutgoing *out)
+void fl__join_goodbye(FlSession *session, const Line *line)
+{
+    Goodbye *goodbye = goodbye_room(session);
+    if (session->sealed != NULL || goodbye == NULL) {
+        return; // the seal says it
+    }
+    FlWriter w;
+    write_head(&w, session, KIND_BYE);
+    fl_writer_put(&w, line->nonce, 64);
+    fl_writer_put(&w, line->conversation, 16);
+    goodbye->to = line->address;
+    goodbye->copies = 1;
+    goodbye->count = fl_writer_size(&w);
+    memcpy(goodbye->bytes, w.bytes, (size_t)goodbye->count);
+    session->goodbye_count++;
+}
+
+void fl__join_away(FlSession *session, Line *line, FlLeft left, FlTime now)
+{
+    Goodbye *goodbye = goodbye_room(session);
+    FlOutgoing out;
+    if (session->sealed == NULL) {
+        FlWriter w;
+        write_head(&w, session, KIND_AWAY);
+        fl_writer_put(&w, line->nonce, 64);
+        fl_writer_put(&w, line->conversation, 16);
+        fl_writer_put(&w, (uint64_t)left, 8);
+        give(&w, line->address, &out);
+    }
+    bool sealed = session->sealed != NULL;
+    if (goodbye == NULL || (sealed && !fl__sealed_away(session, line, (uint8_t)left, now, &out))) {
+        fl__sealed_leave(session, line, now);
+        return;
+    }
+    FL_ASSERT(out.count <= (int32_t)sizeof goodbye->bytes);
+    goodbye->to = out.to;
+    goodbye->copies = AWAY_COPIES;
+    goodbye->count = out.count;
+    memcpy(goodbye->bytes, out.bytes, (size_t)out.count);
+    session->goodbye_count++;
+}
+
+bool fl__goodbye_next(FlSession *session, FlOutgoing *out)
 {
     if (session->goodbye_count == 0) {
         return false;
     }
-    const Goodbye *goodbye = &session->goodbyes[--session->goodbye_count];
-    FlWriter w;
-    write_head(&w, session, KIND_BYE);
-    fl_writer_put(&w, goodbye->nonce, 64);
-    fl_writer_put(&w, goodbye->conversation, 16);
-    give(&w, goodbye->to, out);
+    Goodbye *goodbye = &session->goodbyes[session->goodbye_count - 1];
+    out->to = goodbye->to;
+    out->bytes = goodbye->bytes; // stays until the next call
+    out->count = goodbye->count;
+    goodbye->copies--;
+    session->goodbye_count -= goodbye->copies == 0 ? 1 : 0;
     return true;
 }
 
@@ -288,6 +348,62 @@ static bool read_bye(FlSession *session, FlReader *r, FlAddress from, FlTime now
         return false;
     }
     fl__line_lost(session, index, FL_LEFT_GOODBYE, now);
+    return true;
+}
+
+// A mesh does not go on without its host here: it is there, and does not want us.
+static void sent_away(FlSession *session, int32_t index, FlLeft left, FlTime now)
+{
+    static const char *const why[] = {
+#define ROW(name, words) "The host has sent us away (" words ").",
+        FL_LEFT_TABLE(ROW)
+#undef ROW
+    };
+    fl__sealed_leave(session, &session->lines[index], now);
+    fl__line_close(session, index);
+    fl__session_alone(session, left, now);
+    fl_session_leave(session, now); // introduced peers are told
+    fl__session_end(session, why[left]);
+}
+
+static bool is_reason(uint64_t left)
+{
+    return left > FL_LEFT_GOODBYE && left < FL_LEFT_COUNT;
+}
+
+static bool read_away(FlSession *session, FlReader *r, FlAddress from, FlTime now)
+{
+    uint64_t nonce = fl_reader_take(r, 64);
+    uint64_t conversation = fl_reader_take(r, 16);
+    uint64_t left = fl_reader_take(r, 8);
+    int32_t index = fl__line_at(session, from);
+    if (!is_whole(r) || !is_reason(left)) {
+        return false;
+    }
+    if (index == FL__NONE) {
+        return session->state == FL_SESSION_ENDED; // it is said more than once
+    }
+    const Line *line = &session->lines[index];
+    if (line->nonce != nonce || line->conversation != conversation || line->direct ||
+        fl__is_host(session)) {
+        return false;
+    }
+    sent_away(session, index, (FlLeft)left, now);
+    return true;
+}
+
+bool fl__join_away_heard(FlSession *session, int32_t index, const uint8_t *bytes, int32_t count,
+                         FlTime now)
+{
+    const Line *line = &session->lines[index];
+    if (session->sealed == NULL || count != 1) {
+        return false;
+    }
+    if (is_reason(bytes[0]) && line->pair == NULL && !fl__is_host(session)) {
+        sent_away(session, index, (FlLeft)bytes[0], now);
+    } else {
+        session->count[FL_SESSION_MALFORMED]++;
+    }
     return true;
 }
 
@@ -312,6 +428,8 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
     }
     if (kind == KIND_BYE) {
         taken = read_bye(session, &r, from, arrival);
+    } else if (kind == KIND_AWAY) {
+        taken = read_away(session, &r, from, arrival);
     } else if (host && kind == KIND_JOIN) {
         taken = session->state == FL_SESSION_RUNNING && read_join(session, &r, from, arrival);
     } else if (from_host && kind == KIND_ACCEPT) {
@@ -325,9 +443,6 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
 
 bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    if (goodbye_next(session, out)) {
-        return true;
-    }
     return fl__is_host(session) ? host_next(session, out) : client_next(session, now, out);
 }
 

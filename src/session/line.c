@@ -201,13 +201,24 @@ void fl__line_close(FlSession *session, int32_t index)
     address_rebuild(session);
 }
 
+void fl__session_alone(FlSession *session, FlLeft left, FlTime now)
+{
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (i != session->self) {
+            fl__member_leave(session, i, left, now);
+        }
+    }
+}
+
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
 {
     Line *line = &session->lines[index];
     int32_t member = line->member;
     bool direct = line->direct;
     bool host = fl__is_host(session);
-    if (left != FL_LEFT_GOODBYE) {
+    if (left != FL_LEFT_GOODBYE && host) {
+        fl__join_away(session, line, left, now);
+    } else if (left != FL_LEFT_GOODBYE) {
         fl__sealed_leave(session, line, now);
         fl__join_goodbye(session, line);
     }
@@ -217,11 +228,7 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
     } else if (direct) {
         fl__mesh_parted(session, member, now);
     } else if (!fl__mesh_take_over(session, now)) {
-        for (int32_t i = 0; i < session->member_count; i++) {
-            if (i != session->self) {
-                fl__member_leave(session, i, left, now); // nobody is reached any more
-            }
-        }
+        fl__session_alone(session, left, now);
         fl__session_end(session, left == FL_LEFT_GOODBYE
                                      ? "The host has left, or has sent us away."
                                      : "The host has not been heard from for longer than the "

@@ -254,11 +254,12 @@ typedef struct Refusals {
     Refusal due[FL__REFUSALS];
 } Refusals;
 
-/// Goodbyes without a seal: sent once to every line when it is left.
+/// The last words over a line: without a seal that it is left, and a host's to whom it sends away.
 typedef struct Goodbye {
     FlAddress to;
-    uint16_t conversation;
-    uint64_t nonce;
+    int32_t copies; // still to go: what is not acknowledged is said more than once
+    int32_t count;
+    uint8_t bytes[FL_SEAL_HEAD_BYTES + 1 + FL_SEAL_TAIL_BYTES];
 } Goodbye;
 
 /// Events that arrived and wait to be taken: bytes in a ring, each with its length before it.
@@ -319,7 +320,8 @@ typedef struct Agreed {
     int64_t tell_again;  // when what we have of those who are gone is told again
     int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
     uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
-    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has
+    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has,
+    FlTime since[FL_TIMELINE_PLAYERS];   // and since when that is awaited; FL_FOREVER: not yet
     int64_t told[FL_TIMELINE_PLAYERS];   // the next tick to be told of each; INT64_MIN: the first
     Joiner joiner;
 } Agreed;
@@ -426,6 +428,8 @@ struct FlSession {
     uint32_t heard_count; // datagrams of any kind
     // flags
     bool complete;  // everything that was there when we joined is known here
+    bool in;        // and the time: for the game the session runs
+    bool end_told;  // a deadline has told the game to look
     bool exported;  // since lines were last looked at for due updates
     bool has_unmet; // somebody is to be introduced to somebody
     bool has_pairs; // sealed: there are or were introduced peers
@@ -556,6 +560,8 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now);
 /// The line died or was left: its member is gone, or (introduced) goes through the host.
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
 
+/// Nobody is reached any more.
+void fl__session_alone(FlSession *session, FlLeft left, FlTime now);
 size_t fl__line_bytes(const FlSessionDef *def);
 
 // ---------------------------------------------------------------- join.c
@@ -570,6 +576,16 @@ bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out);
 /// When fl__join_next will have something to do.
 FlTime fl__join_deadline(const FlSession *session, FlTime now);
 void fl__join_goodbye(FlSession *session, const Line *line);
+
+/// Host: says goodbye to the other end, and why it is sent away.
+void fl__join_away(FlSession *session, Line *line, FlLeft left, FlTime now);
+
+/// Client, sealed: that came. True: it was nothing else.
+bool fl__join_away_heard(FlSession *session, int32_t index, const uint8_t *bytes, int32_t count,
+                         FlTime now);
+
+/// Last words go before anything else does.
+bool fl__goodbye_next(FlSession *session, FlOutgoing *out);
 void fl__join_explain_silence(FlSession *session);
 
 // ---------------------------------------------------------------- refuse.c
@@ -644,6 +660,10 @@ uint64_t fl__sealed_sequence(const FlSession *session, const Line *line);
 bool fl__sealed_seal(FlSession *session, Line *line, FlTime now, uint64_t sequence, int32_t bytes,
                      FlOutgoing *out);
 void fl__sealed_leave(FlSession *session, Line *line, FlTime now);
+
+/// Host: ends a line with one sealed byte instead of the seal's goodbyes, which would say no reason
+/// and may overtake it. False: it cannot be said.
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out);
 
 /// The seal is ready for packets of this line.
 bool fl__sealed_ready(const FlSession *session, const Line *line);
@@ -767,6 +787,9 @@ void fl__agreed_destroy(FlSession *session);
 /// Tells what is owed of who plays, as far as queues have room.
 void fl__agreed_tell(FlSession *session);
 void fl__agreed_host(FlSession *session);
+
+/// Host: whoever has not told what it has of a leaver for a whole time-out is sent away.
+void fl__agreed_update(FlSession *session, FlTime now);
 
 /// An event of the session's own.
 void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,

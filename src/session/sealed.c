@@ -457,6 +457,26 @@ void fl__sealed_leave(FlSession *session, Line *line, FlTime now)
     }
 }
 
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out)
+{
+    FlSealServer *server = session->sealed->server;
+    FlSealPeer peer = line->seal_peer;
+    FlSealed packet[2];
+    int32_t count;
+    if (server == NULL || line->pair != NULL || peer.index1 == 0) {
+        return false; // a mesh's second host; or the seal knows already that it is gone
+    }
+    session->packet[FL_SEAL_HEAD_BYTES] = word;
+    if (fl_seal_server_seal(server, peer, now, fl_seal_server_sequence(server, peer),
+                            session->packet, 1, packet, &count) != FL_OK) {
+        return false;
+    }
+    give(&packet[count - 1], out);
+    line->seal_peer.generation = 0;
+    fl_seal_server_drop(server, peer);
+    return true;
+}
+
 void fl__sealed_part(FlSession *session, Line *line)
 {
     if (line->pair == NULL) {

@@ -98,6 +98,16 @@ void fl__sealed_leave(FlSession *session, Line *line, FlTime now)
     (void)now;
 }
 
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out)
+{
+    (void)session;
+    (void)line;
+    (void)word;
+    (void)now;
+    (void)out;
+    return false;
+}
+
 void fl__sealed_part(FlSession *session, Line *line)
 {
     (void)session;

@@ -23,7 +23,7 @@ FlSessionDef fl_session_def_default(void)
         .entity_capacity = 64,
         .item_capacity = 2048,
         .path_capacity = 64,
-        .input_ticks = 128,
+        .input_ticks = 1024,
         .calls = fl_calls_def_default(),
         .focus = fl_focus_def_default(),
         .crowd = fl_crowd_def_default(),
@@ -56,7 +56,7 @@ static bool def_is_good(const FlSessionDef *def)
                   def->entity_capacity <= def->world.entity_capacity &&
                   is_power_of_two(def->item_capacity) && is_power_of_two(def->path_capacity);
     bool inputs = def->input_bytes >= 0 && def->input_bytes <= 64 &&
-                  is_power_of_two(def->input_ticks) && def->input_ticks <= 256;
+                  is_power_of_two(def->input_ticks) && def->input_ticks <= 4096;
     bool times = def->join_every_ns > 0 && def->join_timeout_ns > 0 && def->gather_ns >= 0 &&
                  def->time_mode >= FL_TIME_GLOBAL && def->time_mode <= FL_TIME_ONE_WAY;
     bool guides = def->guide_from_ns >= 0;
@@ -283,6 +283,7 @@ static void start(FlSession *s, FlTime now)
         s->self = 0;
         s->host = 0;
         s->complete = true;
+        s->in = true;
         s->members[0].present = true;
         s->members[0].incarnation = 1;
         fl_session_clock_lead(&s->clock, now, 0);
@@ -373,7 +374,14 @@ void fl_session_leave(FlSession *session, FlTime now)
 
 FlSessionState fl_session_state(const FlSession *session)
 {
-    return session->state;
+    bool joining = session->state == FL_SESSION_RUNNING && !session->in;
+    return joining ? FL_SESSION_JOINING : session->state;
+}
+
+// Welcomed, with our number and the time: only then can a game do everything.
+static void look_whether_in(FlSession *session)
+{
+    session->in = session->in || (session->complete && fl__time_known(session));
 }
 
 FlTopology fl_session_topology(const FlSession *session)
@@ -417,6 +425,9 @@ static void take_packet(FlSession *session, int32_t index, const Opened *in, FlA
 {
     Line *line = &session->lines[index];
     FlLinkPacket packet;
+    if (fl__join_away_heard(session, index, in->bytes, in->count, arrival)) {
+        return;
+    }
     FlLinkDrop drop =
         fl_link_receive(line->link, arrival, in->sequence, in->bytes, in->count, &packet);
     if (drop != FL_LINK_DROP_NONE) {
@@ -481,6 +492,7 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
     if (in.line != FL__NONE) {
         take_packet(session, in.line, &in, from, arrival);
     }
+    look_whether_in(session);
 }
 
 // ---------------------------------------------------------------- datagrams out
@@ -533,7 +545,8 @@ static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    bool other = (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
+    bool other = fl__goodbye_next(session, out) ||
+                 (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
                  fl__join_next(session, now, out);
     if (other) {
         fl__upload_sent(session, now, out->count, 0);
@@ -545,6 +558,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
         fl__event_resume(session, now);
         fl__actions_update(session, now);
         fl__orphans_update(session, now);
+        fl__agreed_update(session, now);
         fl__call_update(session, now);
         update_ledger(session, now);
         wake_due(session);
@@ -569,6 +583,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     FlOutgoing none = {0};
     *out = none;
     fl__time_update(session, now);
+    look_whether_in(session);
     for (int32_t round = 0; round < ROUNDS_AT_MOST; round++) {
         if (next_of_all(session, now, out)) {
             return FL_OK;
@@ -580,6 +595,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     return FL_NOT_FOUND;
 }
 
+#define ENDED_EVERY FL_MS(100)
 #define CLOCK_EVERY FL_SEC(1) // session time is bent, and believed no longer than two
 
 static FlTime earliest_wake(const FlSession *session, FlTime deadline)
@@ -596,6 +612,10 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime sealed = session->sealed != NULL ? fl__sealed_deadline(session) : FL_FOREVER;
     deadline = sealed < deadline ? sealed : deadline;
     if (session->state == FL_SESSION_ENDED) {
+        // Nothing will happen any more, and whoever waits for something has to see that.
+        FlTime look = session->end_told ? fl_time_add(now, ENDED_EVERY) : now;
+        session->end_told = true;
+        deadline = look < deadline ? look : deadline;
         return deadline > now ? deadline : now;
     }
     if (session->state == FL_SESSION_JOINING) { // a client speaks first over its new line

@@ -47,6 +47,7 @@ typedef struct NetNode {
     FlRandom keys;
     NetMemory memory;
     bool asleep; ///< It gets nothing and does nothing, but is there.
+    bool frozen; ///< The same, but what comes waits for it, as at the socket of a stopped process.
 } NetNode;
 
 typedef struct Net {
@@ -327,7 +328,8 @@ static inline void net_pump(Net *net, int32_t node)
     NetNode *n = &net->node[node];
     FlOutgoing out;
     int32_t count = 0;
-    while (!n->asleep && fl_session_next(n->session, net_local(net, node), &out) == FL_OK) {
+    while (!n->asleep && !n->frozen &&
+           fl_session_next(n->session, net_local(net, node), &out) == FL_OK) {
         assert_true(++count < 2000); // or it never ends
         net_carry(net, node, &out);
     }
@@ -347,6 +349,12 @@ static inline void net_deliver(Net *net)
         int32_t from = (int32_t)(packet.tag >> 48);
         int32_t to = (int32_t)(packet.tag >> 32 & 0xffff);
         NetNode *n = &net->node[to];
+        if (n->frozen) {
+            FlTime later = net->now + FL_MS(NET_FRAME_MS);
+            assert_int_equal(
+                fl_flight_push(net->flight, later, packet.tag, packet.data, packet.bytes), FL_OK);
+            continue;
+        }
         bool there =
             n->session != NULL && !n->asleep && net_port(net, to, from) == (packet.tag & 0xffff);
         if (there) {
@@ -365,7 +373,7 @@ static inline void net_run(Net *net, FlTime until)
         int32_t who = -1;
         for (int32_t i = 0; i < net->count; i++) {
             NetNode *n = &net->node[i];
-            if (n->session == NULL || n->asleep) {
+            if (n->session == NULL || n->asleep || n->frozen) {
                 continue;
             }
             FlTime due = net_true(net, i, fl_session_deadline(n->session, net_local(net, i)));
