@@ -103,7 +103,7 @@ typedef struct FlSessionDef {
     FlTimeMode time_mode;   ///< By which clock others' updates are placed here.
     FlShowDef show;         ///< How others' entities are shown here; see fl_entity_show.
     FlTime join_every_ns;   ///< Client: ask this often until the host answers,
-    FlTime join_timeout_ns; ///< and give up after this.
+    FlTime join_timeout_ns; ///< and give up after hearing nothing from it for so long.
     uint64_t seed; ///< For nonces and conversation numbers: random, and new for every session.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_session_def_default(); leave alone.
@@ -641,6 +641,8 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
     X(UPDATES_RELAYED, "updates_relayed", "others' updates put into packets, once per receiver")   \
+    X(UPDATES_HELD_BACK, "updates_held_back",                                                      \
+      "updates that there were no bytes for, once per receiver: the upload is too small")          \
     X(BYTES_COUNTED, "bytes_counted",                                                              \
       "bytes sent with all headers, as upload_bytes_s counts them")                                \
     X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \

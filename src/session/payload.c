@@ -66,7 +66,6 @@ enum {
 #define MOTION_HEAD 2
 #define UPDATES_AT_MOST 255
 #define STATE_HEAD 7
-#define WELCOME_BYTES 20
 #define WELCOME_EVERY FL_MS(100)
 #define RELAYED_INPUTS_GATHER FL_MS(5)
 #define MAPPING_BYTES 17
@@ -365,7 +364,7 @@ int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
     if (fl__line_owes_words(line) && now >= line->welcome_next) {
-        return line->welcome_owed ? WELCOME_BYTES : fl__payload_rides(line);
+        return line->welcome_owed ? FL__WELCOME_BYTES : fl__payload_rides(line);
     }
     bool urgent;
     int32_t needs = fl__input_needs(session, index, &urgent);
@@ -396,7 +395,7 @@ static void carry(Writing *out, ItemKind kind, int32_t index, uint32_t value)
 static void write_welcome(Writing *out)
 {
     const FlSession *session = out->session;
-    if (!out->line->welcome_owed || out->left < WELCOME_BYTES) {
+    if (!out->line->welcome_owed || out->left < FL__WELCOME_BYTES) {
         return;
     }
     FlWriter *w = out->w;
@@ -407,7 +406,7 @@ static void write_welcome(Writing *out)
     fl_writer_put(w, (uint64_t)session->host, 16);
     fl_writer_put(w, (uint64_t)session->topology, 8);
     fl_writer_put(w, session->share, 32);
-    out->left -= WELCOME_BYTES;
+    out->left -= FL__WELCOME_BYTES;
     out->line->welcome_next = fl_time_add(out->now, WELCOME_EVERY);
     carry(out, ITEM_WELCOME, 0, 0);
 }
