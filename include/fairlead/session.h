@@ -81,7 +81,8 @@ typedef struct FlSessionDef {
                              ///< enough for FL_TOPOLOGY_STAR. Host: all, always.
     int32_t entity_capacity; ///< Entities known here at once, own and others'.
     int32_t item_capacity;   ///< Per line: updates, states and inputs under way whose arrival is
-                             ///< awaited. A power of two.
+                             ///< awaited; with more under way, updates and states wait. A power of
+                             ///< two.
     int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of

@@ -339,6 +339,9 @@ static int32_t motion_needs(const FlSession *session, int32_t index, FlTime now)
 // What waits without haste: it may wait a little longer for company.
 static int32_t patient_needs(const FlSession *session, int32_t index, FlTime now)
 {
+    if (fl__manifest_is_full(&session->lines[index].manifest)) {
+        return 0; // what is heard of it wakes the line
+    }
     int32_t needs = motion_needs(session, index, now);
     if (needs > 0) {
         return needs;
@@ -462,7 +465,8 @@ static void write_states(Writing *out)
         for (; slot != FL__NONE && slot < end; slot = next_state(session, out->index, slot + 1)) {
             const Entity *entity = &session->entities[slot];
             if (fl__entity_live(entity) && fl__entity_goes(session, entity, out->index)) {
-                if (out->left < STATE_HEAD + entity->state_bytes) {
+                if (out->left < STATE_HEAD + entity->state_bytes ||
+                    fl__manifest_is_full(&out->line->manifest)) {
                     out->line->state_turn = slot;
                     return;
                 }
@@ -517,6 +521,9 @@ static bool write_guided(Writing *out, Section *section, FlDue due)
 static bool write_update(Writing *out, Section *section, FlDue due)
 {
     FlSession *session = out->session;
+    if (fl__manifest_is_full(&out->line->manifest)) {
+        return false;
+    }
     GuideWay way = fl__guide_way(session, out->index, due.entity, out->time);
     if (way == GUIDE_INSTEAD) {
         return write_guided(out, section, due);

@@ -632,6 +632,9 @@ void fl__manifest_destroy(const FlSession *session, Manifest *m);
 /// A packet begins; its tag.
 uint64_t fl__manifest_begin(Manifest *m);
 
+/// As many updates and states are under way as can be awaited: others wait until some are heard of.
+bool fl__manifest_is_full(const Manifest *m);
+
 /// The packet begun carries this. False: no room, its arrival will not be known.
 bool fl__manifest_add(Manifest *m, Item item);
 
