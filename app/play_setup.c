@@ -19,6 +19,9 @@
 #define HOST_GATHER FL_MS(5) // what it passes on shares packets
 #define PATH_CAPACITY 16     // nobody asks where something was seen long ago
 
+#define ITEMS_EACH 32
+#define ITEMS_MOST 16384
+
 static const char *const topology_words[] = {"star", "mesh", "hybrid"};
 
 bool play_topology_find(const char *word, FlTopology *topology)
@@ -270,6 +273,17 @@ static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
     return status;
 }
 
+// A host may pass on everybody's things over each line, twenty times a second for a second and a
+// half until their arrival is known.
+static int32_t host_items(int32_t usual, int32_t players)
+{
+    int32_t items = usual;
+    while (items < ITEMS_MOST && items < ITEMS_EACH * players) {
+        items *= 2;
+    }
+    return items;
+}
+
 int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 {
     *door = (PlayDoor){0};
@@ -288,6 +302,7 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
     made.session.peer_capacity = def->part.players;
+    made.session.item_capacity = host_items(made.session.item_capacity, def->part.players);
     made.session.upload_bytes_s = def->upload_bytes_s;
     made.session.gather_ns = HOST_GATHER;
     made.session.seal_server = def->open ? NULL : &seal;
