@@ -18,7 +18,7 @@ int play_bots_again(PlayTape *tape, int argc, char **argv)
                                       .value = "N",
                                       .integer = &choices.count,
                                       .min = 1,
-                                      .max = PLAY_PLAYERS_MAX,
+                                      .max = PLAY_COUNT_MAX,
                                       .help = "so many (1)"});
     play_options_add(
         &table,
@@ -34,7 +34,7 @@ int play_bots_again(PlayTape *tape, int argc, char **argv)
                  .value = "N",
                  .integer = &choices.direct,
                  .min = 1,
-                 .max = PLAY_PLAYERS_MAX,
+                 .max = PLAY_COUNT_MAX,
                  .help = "in a mesh or hybrid: each talks to at most so many directly (16)"});
     play_options_drive(&table, &choices);
     play_options_run(&table, &choices);

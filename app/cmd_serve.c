@@ -85,6 +85,13 @@ static void add_door(PlayOptions *table, PlayChoices *c)
                                      .max = PLAY_PLAYERS_MAX,
                                      .help = "let in so many, watchers included (16)"});
     play_options_add(
+        table, (Option){.name = "upload-kbps",
+                        .value = "N",
+                        .integer = &c->upload_kbps,
+                        .max = 7999999,
+                        .help = "send at most so many kbit/s in all, headers counted; 8 or more, "
+                                "0: as\nmuch as there is to send (0)"});
+    play_options_add(
         table,
         (Option){.name = "sealed",
                  .flag = &c->sealed,
@@ -106,6 +113,9 @@ static int check(const PlayChoices *c, PlayHostDef *def)
     if (game == NULL) {
         return command_fail(EXIT_BAD_INPUT, who, "there is no game '%s' here; there are %s",
                             c->plain[0], play_game_names());
+    }
+    if (c->upload_kbps > 0 && c->upload_kbps < 8) {
+        return command_fail(EXIT_BAD_INPUT, who, "--upload-kbps: 8 at least, or 0 for no limit");
     }
     if (c->open && c->sealed) {
         return command_fail(EXIT_BAD_INPUT, who, "--open and --sealed exclude each other");
@@ -180,11 +190,12 @@ static PlayHostDef host_def(const PlayChoices *c)
                                 .keys = c->play,
                                 .policy = c->policy,
                                 .seed = (uint64_t)c->seed,
-                                .timeout_s = c->timeout},
+                                .timeout_s = c->timeout,
+                                .players = (int32_t)c->players},
                        .rules = c->rules,
                        .port = c->port,
                        .address = c->address,
-                       .players = (int32_t)c->players,
+                       .upload_bytes_s = (double)c->upload_kbps * 125.0,
                        .open = c->open,
                        .keyed = c->key != NULL};
     return def;

@@ -219,9 +219,16 @@ static void play_ticks(PlayNode *node, FlTime now)
 
 static void play_frame(PlayNode *node, FlTime now)
 {
+    FlTime late = fl_span(now, node->next_frame);
     node->next_frame += node->frame_ns;
     if (node->next_frame <= now) { // we were held up: no frames are made up for
         node->next_frame = now + node->frame_ns;
+    }
+    if (node->tick >= 0) { // it has played before
+        PlayChecks *checks = &node->checks;
+        checks->count[PLAY_FRAMES]++;
+        checks->count[PLAY_FRAMES_MISSED] += (uint64_t)(late / node->frame_ns);
+        checks->late_worst = late > checks->late_worst ? late : checks->late_worst;
     }
     if (fl_session_time_error(node->session) != FL_FOREVER) {
         node->game->look(node, now);

@@ -15,7 +15,7 @@ typedef struct PlayChoices {
     const char *record;
     PlayWebDef web;
     PlayRules rules;
-    int64_t port, players, bots;
+    int64_t port, players, bots, upload_kbps;
     int64_t count, frames, direct;
     int64_t seed;
     double seconds, timeout;

@@ -19,6 +19,9 @@
 #define HOST_GATHER FL_MS(5) // what it passes on shares packets
 #define PATH_CAPACITY 16     // nobody asks where something was seen long ago
 
+#define ITEMS_EACH 32
+#define ITEMS_MOST 16384
+
 static const char *const topology_words[] = {"star", "mesh", "hybrid"};
 
 bool play_topology_find(const char *word, FlTopology *topology)
@@ -106,10 +109,21 @@ static FlAddress find_lan(uint16_t port)
 
 // ---------------------------------------------------------------- what both sides need
 
+// A game's world with room for so many players. Its size is part of the protocol, so that guests
+// must mean the same: powers of two, of which an invite's protocol tells which.
+static FlWorldDef world_for(const PlayGame *game, int32_t players)
+{
+    FlWorldDef world = game->world();
+    while (world.entity_capacity <= players) {
+        world.entity_capacity *= 2;
+    }
+    return world;
+}
+
 static FlSessionDef session_def(const PlayPart *part)
 {
     FlSessionDef def = fl_session_def_default();
-    def.world = part->game->world();
+    def.world = world_for(part->game, part->players);
     def.entity_capacity = def.world.entity_capacity;
     def.path_capacity = PATH_CAPACITY;
     if (part->game->session != NULL) {
@@ -261,13 +275,13 @@ static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *d
 static int check_room(const PlayHostDef *def, const FlSessionDef *session)
 {
     const PlayGame *game = def->part.game;
-    int32_t share = session->world.entity_capacity / (def->players + 1) - game->host_entities;
+    int32_t share = session->world.entity_capacity / (def->part.players + 1) - game->host_entities;
     share = share < game->own_max ? share : game->own_max;
     if (def->part.own_count > share) {
         return command_fail(EXIT_BAD_INPUT, def->part.who,
                             "with --players %d the host has room for %d %ss of its own; let "
                             "others join with `fairlead bots`",
-                            def->players, share, game->thing);
+                            def->part.players, share, game->thing);
     }
     return OPTIONS_GO_ON;
 }
@@ -294,6 +308,17 @@ static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
     return status;
 }
 
+// A host may pass on everybody's things over each line, twenty times a second for a second and a
+// half until their arrival is known.
+static int32_t host_items(int32_t usual, int32_t players)
+{
+    int32_t items = usual;
+    while (items < ITEMS_MOST && items < ITEMS_EACH * players) {
+        items *= 2;
+    }
+    return items;
+}
+
 int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 {
     *door = (PlayDoor){0};
@@ -311,7 +336,9 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
     FlSealServerDef seal = seal_def(def, door, made.session.random);
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
-    made.session.peer_capacity = def->players;
+    made.session.peer_capacity = def->part.players;
+    made.session.item_capacity = host_items(made.session.item_capacity, def->part.players);
+    made.session.upload_bytes_s = def->upload_bytes_s;
     made.session.gather_ns = HOST_GATHER;
     made.session.seal_server = def->open ? NULL : &seal;
     status = make_node(part->who, &made, node);
@@ -323,18 +350,21 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 
 // ---------------------------------------------------------------- joining
 
-// The game whose world an invite is for; NULL: none of ours.
-static const PlayGame *game_of(const FlSealInvite *invite)
+// The game whose world an invite is for, and for how many players; NULL: none of ours.
+static const PlayGame *game_of(const FlSealInvite *invite, int32_t *players)
 {
     const PlayGame *game = NULL;
     for (int32_t i = 0; (game = play_game_at(i)) != NULL; i++) {
-        FlWorldDef def = game->world();
-        FlWorld world;
-        if (fl_world_init(&def, &world) == FL_OK && world.protocol_id == invite->protocol_id) {
-            break;
+        for (int32_t most = 1; most <= PLAY_PLAYERS_MAX; most = 2 * most + 1) {
+            FlWorldDef def = world_for(game, most);
+            FlWorld world;
+            if (fl_world_init(&def, &world) == FL_OK && world.protocol_id == invite->protocol_id) {
+                *players = most;
+                return game;
+            }
         }
     }
-    return game;
+    return NULL;
 }
 
 static int read_invite(const PlayPart *part, const char *text, FlSealInvite *invite)
@@ -354,7 +384,7 @@ static int read_invite(const PlayPart *part, const char *text, FlSealInvite *inv
 // Finds out what is played: by the invite if there is one.
 static int choose_game(PlayPart *part, const FlSealInvite *invite)
 {
-    const PlayGame *found = invite != NULL ? game_of(invite) : play_game_at(0);
+    const PlayGame *found = invite != NULL ? game_of(invite, &part->players) : play_game_at(0);
     if (found == NULL) {
         return command_fail(EXIT_BAD_INPUT, part->who,
                             "that invite is for another game, or another version of this one");
@@ -411,7 +441,7 @@ int play_guest_open(const PlayGuestDef *def, PlayNode **node)
     }
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     made.session = session_def(&part);
-    made.session.peer_capacity = PLAY_PLAYERS_MAX; // the host may let in fewer
+    made.session.peer_capacity = made.session.world.entity_capacity - 1; // the host says how many
     made.session.line_capacity = def->direct;
     made.session.host = invited ? invite.address : host;
     if (invited) {

@@ -82,7 +82,8 @@ typedef struct FlSessionDef {
                              ///< enough for FL_TOPOLOGY_STAR. Host: all, always.
     int32_t entity_capacity; ///< Entities known here at once, own and others'.
     int32_t item_capacity;   ///< Per line: updates, states and inputs under way whose arrival is
-                             ///< awaited. A power of two.
+                             ///< awaited; with more under way, updates and states wait. A power of
+                             ///< two.
     int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
@@ -106,7 +107,7 @@ typedef struct FlSessionDef {
     FlTimeMode time_mode;   ///< By which clock others' updates are placed here.
     FlShowDef show;         ///< How others' entities are shown here; see fl_entity_show.
     FlTime join_every_ns;   ///< Client: ask this often until the host answers,
-    FlTime join_timeout_ns; ///< and give up after this.
+    FlTime join_timeout_ns; ///< and give up after hearing nothing from it for so long.
     uint64_t seed; ///< For nonces and conversation numbers: random, and new for every session.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_session_def_default(); leave alone.
@@ -658,6 +659,8 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
     X(UPDATES_RELAYED, "updates_relayed", "others' updates put into packets, once per receiver")   \
+    X(UPDATES_HELD_BACK, "updates_held_back",                                                      \
+      "updates that there were no bytes for, once per receiver: the upload is too small")          \
     X(BYTES_COUNTED, "bytes_counted",                                                              \
       "bytes sent with all headers, as upload_bytes_s counts them")                                \
     X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \

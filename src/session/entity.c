@@ -377,6 +377,7 @@ void fl__entity_export(FlSession *session, Entity *entity, const FlMotion *motio
         fl_ledger_update_bytes(session->ledger, fl__entity_slot(session, entity),
                                entity->packed_bytes + (entity->epoch != 0 ? 1 : 0));
     }
+    fl__upload_replaced(session, fl__entity_slot(session, entity));
     fl_ledger_export(session->ledger, fl__entity_slot(session, entity), motion, life, time);
     session->exported = true;
 }

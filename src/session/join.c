@@ -183,7 +183,9 @@ static bool read_accept(FlSession *session, FlReader *r, FlTime now)
     host->nonce = nonce;
     session->epoch = now;
     session->told_at = 0;
-    (void)fl__line_open(session, 0, 0, session->def.host, now);
+    if (fl__line_open(session, 0, 0, session->def.host, now)) {
+        fl__join_heard(session, now);
+    }
     return true;
 }
 
@@ -216,6 +218,14 @@ void fl__welcome_again(FlSession *session, int32_t index, const Welcome *w)
     }
 }
 
+// A host that many ask at once may need a while for all of them: as long as it speaks, we wait.
+void fl__join_heard(FlSession *session, FlTime now)
+{
+    if (session->state == FL_SESSION_JOINING) {
+        session->join_until = fl_time_add(now, session->def.join_timeout_ns);
+    }
+}
+
 #define POSSIBLE_CAUSES                                                                            \
     "No answer from the host, however often we asked. Possible causes:\n"                          \
     "- the host is not running, or listens at another address or port;\n"                          \
@@ -236,6 +246,9 @@ void fl__join_explain_silence(FlSession *session)
         why =
             "The host let us in, but there was no memory for the link to it: reserve less, or free "
             "something, and join again.";
+    } else if (session->lines[0].used) {
+        why = "The host let us in, and then said nothing more: it is too busy, its upload is too "
+              "small for so many players, or the line broke. Join again.";
     }
     fl__session_end(session, why);
 }

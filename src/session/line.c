@@ -245,11 +245,14 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
 static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
 {
     int32_t needs = fl__payload_needs(session, index, now);
+    session->lines[index].short_of_bytes = false;
     if (needs == 0) {
         return 0;
     }
     int32_t room = fl_link_payload_budget(session->lines[index].link, now);
-    return room >= needs && room >= ROOM_AT_LEAST ? room : 0;
+    bool enough = room >= needs && room >= ROOM_AT_LEAST;
+    session->lines[index].short_of_bytes = !enough;
+    return enough ? room : 0;
 }
 
 // A line whose reliable queue stays full for as long as a time-out does not take its messages; it
@@ -279,11 +282,15 @@ static bool queue_messages(FlSession *session, int32_t index, FlTime now)
     return true;
 }
 
-// What the upload leaves of a packet's room, with so many bytes in it already.
-static int32_t upload_room(FlSession *session, int32_t room, int32_t used, FlTime now)
+// What the upload leaves of a packet's room, with so many bytes in it already. A WELCOME fits in
+// what is kept back for headers: the words before it must not crowd it out.
+static int32_t upload_room(FlSession *session, const Line *line, int32_t room, int32_t used,
+                           FlTime now)
 {
     double left = fl__upload_left(session, now) - used;
-    return left >= room ? room : left > 0.0 ? (int32_t)left : 0;
+    double least = line->welcome_owed ? FL__WELCOME_BYTES : 0.0;
+    left = left > least ? left : least;
+    return left >= room ? room : (int32_t)left;
 }
 
 static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, FlOutgoing *out)
@@ -299,7 +306,7 @@ static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, F
     }
     uint64_t tag = fl__manifest_begin(&line->manifest);
     int32_t before = fl_writer_size(&writer);
-    fl__payload_write(session, index, &writer, upload_room(session, room, before, now), now);
+    fl__payload_write(session, index, &writer, upload_room(session, line, room, before, now), now);
     int32_t payload = fl_writer_size(&writer) - before;
     uint64_t sequence;
     int32_t bytes = fl_link_finish(line->link, now, &writer, tag, &sequence);
@@ -314,6 +321,12 @@ static bool build(FlSession *session, int32_t index, int32_t room, FlTime now, F
     fl__upload_sent(session, now, all, bytes + session->def.link.overhead_bytes);
     fl__upload_learn(session, all, payload);
     return goes;
+}
+
+// Nothing is understood before the WELCOME, so nothing else takes the bytes that it waits for.
+static bool welcome_waits(const Line *line)
+{
+    return line->welcome_owed && line->short_of_bytes;
 }
 
 bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
@@ -335,9 +348,13 @@ bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *ou
         fl__mapping_begin(session, line, now);
     }
     if (fl__upload_left(session, now) < 0.0) {
+        line->short_of_bytes = true;
         return false;
     }
     int32_t room = payload_room(session, index, now);
+    if (welcome_waits(line)) {
+        return false;
+    }
     if (room > 0 || fl_link_wants_to_send(line->link, now)) {
         return build(session, index, room, now, out);
     }
@@ -357,7 +374,7 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
     if (line->unproven) {
         return fl_time_add(now, QUEUE_LOOK_EVERY); // it may be gone by then
     }
-    if (fl__upload_left(session, now) < 0.0) {
+    if (fl__upload_left(session, now) < 0.0 || welcome_waits(line)) {
         return fl_time_add(now, BUDGET_LOOK_EVERY);
     }
     FlTime deadline = fl_link_deadline(line->link, now);

@@ -66,7 +66,6 @@ enum {
 #define MOTION_HEAD 2
 #define UPDATES_AT_MOST 255
 #define STATE_HEAD 7
-#define WELCOME_BYTES 20
 #define WELCOME_EVERY FL_MS(100)
 #define RELAYED_INPUTS_GATHER FL_MS(5)
 #define MAPPING_BYTES 17
@@ -340,6 +339,9 @@ static int32_t motion_needs(const FlSession *session, int32_t index, FlTime now)
 // What waits without haste: it may wait a little longer for company.
 static int32_t patient_needs(const FlSession *session, int32_t index, FlTime now)
 {
+    if (fl__manifest_is_full(&session->lines[index].manifest)) {
+        return 0; // what is heard of it wakes the line
+    }
     int32_t needs = motion_needs(session, index, now);
     if (needs > 0) {
         return needs;
@@ -365,7 +367,7 @@ int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
     if (fl__line_owes_words(line) && now >= line->welcome_next) {
-        return line->welcome_owed ? WELCOME_BYTES : fl__payload_rides(line);
+        return line->welcome_owed ? FL__WELCOME_BYTES : fl__payload_rides(line);
     }
     bool urgent;
     int32_t needs = fl__input_needs(session, index, &urgent);
@@ -396,7 +398,7 @@ static void carry(Writing *out, ItemKind kind, int32_t index, uint32_t value)
 static void write_welcome(Writing *out)
 {
     const FlSession *session = out->session;
-    if (!out->line->welcome_owed || out->left < WELCOME_BYTES) {
+    if (!out->line->welcome_owed || out->left < FL__WELCOME_BYTES) {
         return;
     }
     FlWriter *w = out->w;
@@ -407,7 +409,7 @@ static void write_welcome(Writing *out)
     fl_writer_put(w, (uint64_t)session->host, 16);
     fl_writer_put(w, (uint64_t)session->topology, 8);
     fl_writer_put(w, session->share, 32);
-    out->left -= WELCOME_BYTES;
+    out->left -= FL__WELCOME_BYTES;
     out->line->welcome_next = fl_time_add(out->now, WELCOME_EVERY);
     carry(out, ITEM_WELCOME, 0, 0);
 }
@@ -463,7 +465,8 @@ static void write_states(Writing *out)
         for (; slot != FL__NONE && slot < end; slot = next_state(session, out->index, slot + 1)) {
             const Entity *entity = &session->entities[slot];
             if (fl__entity_live(entity) && fl__entity_goes(session, entity, out->index)) {
-                if (out->left < STATE_HEAD + entity->state_bytes) {
+                if (out->left < STATE_HEAD + entity->state_bytes ||
+                    fl__manifest_is_full(&out->line->manifest)) {
                     out->line->state_turn = slot;
                     return;
                 }
@@ -518,6 +521,9 @@ static bool write_guided(Writing *out, Section *section, FlDue due)
 static bool write_update(Writing *out, Section *section, FlDue due)
 {
     FlSession *session = out->session;
+    if (fl__manifest_is_full(&out->line->manifest)) {
+        return false;
+    }
     GuideWay way = fl__guide_way(session, out->index, due.entity, out->time);
     if (way == GUIDE_INSTEAD) {
         return write_guided(out, section, due);
@@ -612,7 +618,7 @@ void fl__payload_write(FlSession *session, int32_t index, FlWriter *writer, int3
                    fl_session_time(session, now)};
     if (room == 0) { // reports go in every packet, and with them by what clock to read them
         if (out.line->promoted) { // who does not know yet that we host does not understand the rest
-            out.left += WELCOME_BYTES < fits - out.left ? WELCOME_BYTES : 0;
+            out.left += FL__WELCOME_BYTES < fits - out.left ? FL__WELCOME_BYTES : 0;
             write_welcome(&out);
         }
         write_mapping(&out);

@@ -155,6 +155,7 @@ typedef struct Line {
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
     FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
     bool full;            // an event for it waits for room in that queue
+    bool short_of_bytes;  // something waits for the upload, or for the link's budget
     Held held;            // an event from here that waits to be passed on
 } Line;
 
@@ -368,7 +369,8 @@ struct FlSession {
     Line *lines;
     FlTime *wake; // per line: when it wants to be looked at
     int32_t line_count;
-    int32_t line_next;   // where fl_session_next goes on
+    int32_t line_next;   // where fl_session_next goes on, counted from
+    int32_t line_turn;   // the line that a round begins with: it found no bytes in the last
     int32_t *by_address; // open addressing; line index or FL__NONE
 
     Entity *entities;
@@ -586,6 +588,7 @@ bool fl__join_away_heard(FlSession *session, int32_t index, const uint8_t *bytes
 
 /// Last words go before anything else does.
 bool fl__goodbye_next(FlSession *session, FlOutgoing *out);
+void fl__join_heard(FlSession *session, FlTime now); ///< Client: something came from the host.
 void fl__join_explain_silence(FlSession *session);
 
 // ---------------------------------------------------------------- refuse.c
@@ -749,6 +752,9 @@ void fl__manifest_destroy(const FlSession *session, Manifest *m);
 /// A packet begins; its tag.
 uint64_t fl__manifest_begin(Manifest *m);
 
+/// As many updates and states are under way as can be awaited: others wait until some are heard of.
+bool fl__manifest_is_full(const Manifest *m);
+
 /// The packet begun carries this. False: no room, its arrival will not be known.
 bool fl__manifest_add(Manifest *m, Item item);
 
@@ -767,6 +773,8 @@ void fl__payload_read(FlSession *session, int32_t line, const FlLinkPacket *pack
 int32_t fl__payload_needs(FlSession *session, int32_t index, FlTime now);
 
 /// Bytes of what rides in every packet, whatever the budget, but is no reason for one.
+#define FL__WELCOME_BYTES 20
+
 int32_t fl__payload_rides(const Line *line);
 
 /// Writes what waits, as much as fits into `room` bytes; 0: only what reports need to be
@@ -1087,6 +1095,12 @@ void fl__upload_start(FlSession *session, FlTime now);
 
 /// Bytes that may go now, besides headers; below 0: nothing may. INFINITY without a limit.
 double fl__upload_left(FlSession *session, FlTime now);
+
+/// The line that the next round begins with.
+int32_t fl__upload_turn(const FlSession *session);
+
+/// An update takes the place of one that waited for bytes: counts whom it never went to.
+void fl__upload_replaced(FlSession *session, int32_t slot);
 
 /// A datagram goes out. `counted_bytes` of it the link has told the budget.
 void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int32_t counted_bytes);

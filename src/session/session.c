@@ -438,6 +438,7 @@ static void take_packet(FlSession *session, int32_t index, const Opened *in, FlA
     }
     fl__line_wake(session, index);
     line->unproven = false;
+    fl__join_heard(session, arrival);
     if (!line->heard) {
         fl__mesh_reached(session, index, arrival);
     }
@@ -519,20 +520,28 @@ static void update_ledger(FlSession *session, FlTime now)
         double words = UPLOAD_FOR_WORDS * session->def.upload_bytes_s;
         double left = fl__upload_left(session, now) - words;
         fl_ledger_allow(session->ledger, left > 0.0 ? left : 0.0, session->upload.header_bytes);
+        uint64_t frame = fl_session_frame(session).number;
         fl_ledger_update(session->ledger, time);
+        FlFocusFrame decided = fl_session_frame(session);
+        session->count[FL_SESSION_UPDATES_HELD_BACK] +=
+            decided.number != frame ? (uint64_t)decided.waiting_count : 0;
         session->exported = true;
     }
 }
 
 static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
+    bool limited = session->def.upload_bytes_s > 0.0;
     for (; session->line_next < session->line_count; session->line_next++) {
-        int32_t i = session->line_next;
-        if (session->wake[i] > now || !session->lines[i].used) {
+        int32_t i = (session->line_turn + session->line_next) % session->line_count;
+        bool waits = limited && session->lines[i].short_of_bytes; // whoever wakes, it comes before
+        if ((session->wake[i] > now && !waits) || !session->lines[i].used) {
             continue;
         }
-        // A line may have more to say: stay with it until it has not.
+        // A line may have more to say: stay with it until it has not; or for a packet, if others
+        // wait for the same bytes.
         if (fl__line_next(session, i, now, out)) {
+            session->line_next += limited ? 1 : 0;
             return true;
         }
         if (session->lines[i].used) {
@@ -540,6 +549,7 @@ static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
         }
     }
     session->line_next = 0;
+    session->line_turn = fl__upload_turn(session);
     return false;
 }
 
