@@ -11,8 +11,8 @@
 //   bits  field         unit      valid
 //   16    zero          -         no conversation yet
 //   8     kind          -         3
-//   64    nonce         -         the client's; of a sealed REQUEST, the last 8 bytes of its nonce
-//   8     reason        -         of JOIN 1 to 3, of REQUEST 2 and 4 to 9
+//   64    nonce         -         the client's, or from the end of a REQUEST's
+//   8     reason        -         to JOIN 1..3, to REQUEST 2 and 4..9
 #include "private.h"
 
 #include <string.h>
