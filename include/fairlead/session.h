@@ -474,8 +474,9 @@ FL_API FlFocusFrame fl_session_frame(const FlSession *session);
 
 /// A reliable typed message. From one source, ordered ones arrive in order.
 typedef struct FlEvent {
-    FlPeerId from; ///< Set on arrival.
-    uint16_t type; ///< The game's own, below FL_EVENT_TYPES.
+    FlPeerId from;  ///< Set on arrival. {0}: it has left meanwhile.
+    int32_t number; ///< Set on arrival: the sender's number, also when it has left.
+    uint16_t type;  ///< The game's own, below FL_EVENT_TYPES.
     FlDelivery delivery;
     const uint8_t *bytes; ///< On arrival: in the session, valid until the next call on it.
     int32_t count;        ///< 0 is fine.

@@ -236,12 +236,62 @@ static void who_does_not_take_its_events_does_not_hold_up_the_others_for_ever(vo
     }
 }
 
+// What somebody said last is taken when it has left, and perhaps another one has its number.
+static void who_sent_an_event_and_left_is_still_known_by_its_number(void **state)
+{
+    (void)state;
+    static Net net;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        net_open(&net, seed, (FlTopology)(seed % 3), seed % 2 == 0);
+        for (int32_t i = 0; i < 3; i++) {
+            net_start(&net, i);
+        }
+        net_gather(&net);
+        int32_t number = net_number(&net, 2);
+        FlPeerId all = {0};
+        FlEvent last = {.type = 7, .delivery = FL_DELIVERY_ORDERED};
+        assert_int_equal(fl_event_send(net.node[2].session, all, &last), FL_OK);
+        for (int32_t f = 0; f < 10; f++) {
+            net_frame(&net);
+        }
+        net_leave(&net, 2);
+        for (int32_t f = 0; f < 10; f++) {
+            net_frame(&net);
+        }
+        bool replaced = seed > 6;
+        if (replaced) {
+            net_start(&net, 2);
+            net_gather(&net);
+            assert_int_equal(net_number(&net, 2), number);
+        }
+        for (int32_t at = 0; at < 2; at++) {
+            FlEvent event;
+            assert_int_equal(fl_event_take(net.node[at].session, &event), FL_OK);
+            assert_int_equal(event.type, 7);
+            assert_int_equal(event.from.index1, 0); // it has left, whoever has its number now
+            assert_int_equal(event.number, number);
+        }
+        if (replaced) {
+            assert_int_equal(fl_event_send(net.node[2].session, all, &last), FL_OK);
+            for (int32_t f = 0; f < 10; f++) {
+                net_frame(&net);
+            }
+            FlEvent event;
+            assert_int_equal(fl_event_take(net.node[0].session, &event), FL_OK);
+            assert_int_equal(event.from.index1, number + 1);
+            assert_int_equal(event.number, number);
+        }
+        net_close(&net);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_star),
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_mesh),
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_hybrid),
+        cmocka_unit_test(who_sent_an_event_and_left_is_still_known_by_its_number),
         cmocka_unit_test(who_does_not_take_its_events_does_not_hold_up_the_others_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
