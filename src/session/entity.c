@@ -215,6 +215,9 @@ bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t ind
     if (!fl__is_host(session) || !entity->announced || session->topology == FL_TOPOLOGY_MESH) {
         return false;
     }
+    if (entity->owner == FL__NONE) {
+        return false; // a new host that has not heard yet whose it is
+    }
     bool without_us =
         fl__bit(&session->direct[entity->owner * session->member_words], line->member);
     return may_see(session, entity, line->member) && !without_us;
@@ -510,6 +513,14 @@ void fl__entity_adopt(FlSession *session, Entity *entity)
     fl__notice(session, &notice);
 }
 
+void fl__entity_theirs(FlSession *session, const Entity *entity)
+{
+    FlNotice notice = {.kind = FL_NOTICE_ENTITY_THEIRS,
+                       .entity = fl__entity_id(session, entity),
+                       .peer = fl__peer_id(session, entity->owner)};
+    fl__notice(session, &notice);
+}
+
 void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time)
 {
     int32_t from = entity->owner;
@@ -527,10 +538,7 @@ void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t ep
         if (entity->ours) { // from now on it is shown as others' are, going on from what we told
             fl__entity_disown(session, entity, time);
         }
-        FlNotice notice = {.kind = FL_NOTICE_ENTITY_THEIRS,
-                           .entity = fl__entity_id(session, entity),
-                           .peer = fl__peer_id(session, to)};
-        fl__notice(session, &notice);
+        fl__entity_theirs(session, entity);
     }
     fl__entity_watch(session, entity, time);
     fl__call_moved(session, entity);

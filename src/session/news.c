@@ -370,6 +370,9 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
         bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
         if (unknown) {
             entity->owner = m->owner;
+            if (entity->announced) { // it had an owner before
+                fl__entity_theirs(session, entity);
+            }
         } else {
             fl__entity_pass(session, entity, m->owner, m->epoch, h->time);
         }

@@ -466,7 +466,8 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
 /// Takes away what belonged to members who are not there any more.
 void fl__member_remove_orphans(FlSession *session);
 
-/// The line that leads to a member: its own, else the host's. FL__NONE: none does.
+/// The line that leads to a member: its own, else the host's; also for an owner that is not known
+/// (FL__NONE). FL__NONE: none does.
 int32_t fl__route(const FlSession *session, int32_t number);
 
 // ---------------------------------------------------------------- line.c
@@ -718,6 +719,9 @@ void fl__entity_adopt(FlSession *session, Entity *entity);
 
 /// It is ours no more: shown as others' are, going on from what we told.
 void fl__entity_disown(FlSession *session, Entity *entity, FlTime time);
+
+/// Notifies the game that it has another owner.
+void fl__entity_theirs(FlSession *session, const Entity *entity);
 
 /// It is `to`'s from now on, by the host's word.
 void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time);
