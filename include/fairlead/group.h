@@ -28,6 +28,7 @@ typedef enum FlLeft {
     FL_LEFT_GOODBYE,
     FL_LEFT_TIMED_OUT,
     FL_LEFT_REMOVED, ///< The host sent it away.
+    FL_LEFT_STALLED, ///< The host sent it away: it did not take its messages, and held up others'.
 } FlLeft;
 
 // ---------------------------------------------------------------- epochs

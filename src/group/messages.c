@@ -96,7 +96,7 @@ bool fl_member_message_read(FlReader *r, FlMemberMessage *m)
         m->client_id = fl_reader_take(r, 64);
     } else {
         uint64_t left = fl_reader_take(r, 8);
-        if (left > FL_LEFT_REMOVED) {
+        if (left > FL_LEFT_STALLED) {
             fl_reader_fail(r);
             left = 0;
         }

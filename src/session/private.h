@@ -145,9 +145,9 @@ typedef struct Line {
     FlBudget wants;      // and how many introductions its member may ask for
     FlTime meet_again;   // host: its queue was full; until then its member is introduced to nobody
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
-    FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
-    bool full;            // an event for it waits for room in that queue
-    Held held;            // an event from here that waits to be passed on
+    bool blocked;        // something waits for room in its reliable queue,
+    bool full;           // an event
+    Held held;           // an event from here that waits to be passed on
 } Line;
 
 // ---------------------------------------------------------------- entities
