@@ -223,7 +223,7 @@ bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t ind
     return may_see(session, entity, line->member) && !without_us;
 }
 
-static void watch(FlSession *session, Entity *entity, int32_t line, FlTime time)
+void fl__entity_watch_line(FlSession *session, Entity *entity, int32_t line, FlTime time)
 {
     int32_t slot = fl__entity_slot(session, entity);
     bool before = fl_ledger_watches(session->ledger, slot, line);
@@ -242,7 +242,7 @@ void fl__entity_watch(FlSession *session, Entity *entity, FlTime time)
 {
     for (int32_t line = 0; line < session->line_count; line++) {
         if (session->lines[line].used) {
-            watch(session, entity, line, time);
+            fl__entity_watch_line(session, entity, line, time);
         }
     }
 }
@@ -251,7 +251,7 @@ void fl__line_watch(FlSession *session, int32_t line, FlTime time)
 {
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
         if (fl__entity_live(&session->entities[i])) {
-            watch(session, &session->entities[i], line, time);
+            fl__entity_watch_line(session, &session->entities[i], line, time);
         }
     }
     fl__line_wake(session, line);

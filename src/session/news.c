@@ -501,8 +501,7 @@ static bool hear_reach(const Hearing *h, FlReader *r)
         m.member >= h->session->member_count) {
         return false;
     }
-    fl__mesh_reach(h->session, h->from, &m, h->now);
-    return true;
+    return fl__mesh_reach(h->session, h->from, &m);
 }
 
 static bool hear_want(const Hearing *h, FlReader *r)

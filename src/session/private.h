@@ -353,6 +353,7 @@ struct FlSession {
     uint64_t *member_news;   // [line][member_words]
     uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
     uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
+    uint64_t *reach_due;     // and of what owner that has changed, for whom (reach_next),
     uint64_t *unmet;         // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
@@ -379,6 +380,7 @@ struct FlSession {
                                      // them; FL__NONE: none
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
+    FlTime reach_next; // host: not before this are changes of who reaches whom looked at
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -392,6 +394,7 @@ struct FlSession {
     bool complete;  // everything that was there when we joined is known here
     bool exported;  // since lines were last looked at for due updates
     bool has_unmet; // somebody is to be introduced to somebody
+    bool has_reach_due;
     bool has_pairs; // sealed: there are or were introduced peers
     bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
@@ -584,7 +587,11 @@ void fl__sealed_part(FlSession *session, Line *line);
 void fl__mesh_introduce(FlSession *session, int32_t number);
 void fl__mesh_update(FlSession *session, FlTime now);
 void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
-void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now);
+FlTime fl__mesh_deadline(const FlSession *session);
+
+/// Host: `from` says that it hears somebody directly, or not any more. False: no sender writes
+/// that.
+bool fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach);
 
 /// An introduced peer knows how we place what arrives: its things come directly from now on.
 void fl__mesh_understood(FlSession *session, int32_t index);
@@ -701,7 +708,9 @@ static inline int32_t fl__entity_slot(const FlSession *session, const Entity *en
 /// Whether the entity goes over this line, as things are.
 bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t index);
 
-/// Brings the ledger's watches of an entity in line with that; or of all entities over one line.
+/// Brings the ledger's watches in line with that: of an entity over one line, over all, or of all
+/// entities over one line.
+void fl__entity_watch_line(FlSession *session, Entity *entity, int32_t line, FlTime time);
 void fl__entity_watch(FlSession *session, Entity *entity, FlTime time);
 void fl__line_watch(FlSession *session, int32_t line, FlTime time);
 

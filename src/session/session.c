@@ -90,7 +90,7 @@ typedef struct Table {
     size_t bytes;
 } Table;
 
-#define TABLES 24
+#define TABLES 25
 
 static int32_t words_for(int32_t bits)
 {
@@ -146,6 +146,7 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->member_news, lines * member_words},
         {(void **)&s->scope, entities * member_words},
         {(void **)&s->direct, members * member_words},
+        {(void **)&s->reach_due, members * member_words},
         {(void **)&s->unmet, members * member_words},
         {(void **)&s->inputs, members * sizeof(Inputs)},
         {(void **)&s->input_bytes, inputs * input_bytes},
@@ -236,7 +237,7 @@ FlSessionMemory fl_session_memory(const FlSessionDef *def)
             sizeof(Entity) + each.entity + members * sizeof(float) + (size_t)like.member_words * 8,
         .pair = each.pair,
     };
-    size_t meetings = 2 * members * (size_t)like.member_words * sizeof(uint64_t);
+    size_t meetings = 3 * members * (size_t)like.member_words * sizeof(uint64_t);
     memory.all =
         sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) + meetings +
         members * (sizeof(Member) + sizeof(Inputs)) + fl__lanes_bytes(def) +
@@ -263,6 +264,7 @@ static void start(FlSession *s, FlTime now)
         s->by_address[i] = FL__NONE;
     }
     s->time_told = INT64_MIN;
+    s->reach_next = INT64_MIN;
     s->events.capacity = EVENT_RING_BYTES;
     s->notices.capacity = notices_of(&s->def);
     s->random.seed = s->def.seed;
@@ -601,6 +603,8 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime orphans = fl__orphans_deadline(session);
     deadline = calls < deadline ? calls : deadline;
     deadline = orphans < deadline ? orphans : deadline;
+    FlTime mesh = fl__mesh_deadline(session);
+    deadline = mesh < deadline ? mesh : deadline;
     FlTime lanes = fl__lanes_deadline(session, now);
     deadline = lanes < deadline ? lanes : deadline;
     wake_due(session);
