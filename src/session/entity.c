@@ -57,6 +57,7 @@ Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int
     uint32_t generation = entity->generation + 1;
     memset(entity, 0, sizeof *entity);
     entity->generation = generation;
+    fl__notice_begin(entity);
     entity->number = number;
     entity->epoch = epoch;
     entity->born = epoch;
@@ -128,6 +129,7 @@ void fl__entity_remove(FlSession *session, Entity *entity)
     fl__call_ended(session, entity);
     fl_ledger_entity_end(session->ledger, slot);
     session->by_number[entity->number] = FL__NONE;
+    bool known = fl__notice_forget(session, entity);
     entity->generation++;
     for (int32_t line = 0; line < session->line_count; line++) {
         fl__bit_clear(&session->state_due[line * session->entity_words], slot);
@@ -135,7 +137,7 @@ void fl__entity_remove(FlSession *session, Entity *entity)
     if (fl__is_host(session) || entity->ours) {
         fl__news_entity(session, entity->number, FL__NONE);
     }
-    if (!entity->ours) {
+    if (!entity->ours && known) {
         fl__notice(session, &notice);
     }
 }

@@ -146,7 +146,7 @@ static void put_double(FlWriter *w, double value)
     fl_writer_put(w, bits, 64);
 }
 
-static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
 {
     char policy[FL_SEND_TEXT_BYTES];
     fl_send_text(&def->send, policy);
@@ -204,7 +204,7 @@ static bool tell_entity(FlSession *session, int32_t line, uint32_t number)
                                    .epoch = entity->epoch,
                                    .born = entity->born,
                                    .owner = (uint16_t)entity->owner};
-        message.trait_bytes = write_traits(&entity->def, message.traits);
+        message.trait_bytes = fl__traits_write(&entity->def, message.traits);
         fl_entity_message_write(&writer, &message);
     } else {
         FlEntityEndMessage message = {(uint16_t)number, session->number_epoch[number]};
@@ -298,7 +298,7 @@ static double take_double(FlReader *r)
     return value;
 }
 
-static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
 {
     FlReader r;
     fl_reader_init(&r, m->traits, m->trait_bytes);
@@ -364,7 +364,10 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
                            .peer = fl__peer_id(session, m->owner)};
         fl__notice(session, &notice);
     }
-    entity->orphan = entity->orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    bool orphan = entity->orphan;
+    entity->orphan = orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    // Somebody else may have its last owner's number by now.
+    bool inherited = orphan && !entity->orphan && entity->owner == m->owner;
     entity->epoch = m->epoch;
     if (entity->owner != m->owner || m->owner == session->self) {
         bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
@@ -376,6 +379,9 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
         } else {
             fl__entity_pass(session, entity, m->owner, m->epoch, h->time);
         }
+    }
+    if (inherited && !entity->ours) {
+        fl__entity_theirs(session, entity);
     }
     fl__entity_define(session, entity, def, h->time);
     fl__state_early(session, entity);
@@ -391,7 +397,7 @@ static bool hear_entity(const Hearing *h, FlReader *r)
     FlSession *session = h->session;
     FlEntityMessage m;
     FlEntityDef def;
-    bool sound = fl_entity_message_read(r, &m) && read_traits(&m, &def) &&
+    bool sound = fl_entity_message_read(r, &m) && fl__traits_read(&m, &def) &&
                  m.number < session->world.def.entity_capacity;
     if (!sound) {
         return false;

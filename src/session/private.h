@@ -1,6 +1,7 @@
 // Private to room `session`: what it keeps, and who does what.
 //
 //   session.c   making and ending one, datagrams in and out, counters
+//   notice.c    what happened, until the game asks
 //   time.c      session time; and when, in it, something arrived at the other end
 //   member.c    who is in the session
 //   line.c      direct connections: a link, and what is owed over it
@@ -167,8 +168,12 @@ typedef struct EarlyState {
     uint8_t bytes[FL_ENTITY_STATE_BYTES];
 } EarlyState;
 
+/// Notices of an entity of which one can wait; OURS and THEIRS are one class.
+typedef enum NoticeClass { NOTICE_NEW, NOTICE_OWNER, NOTICE_STATE, NOTICE_CLASSES } NoticeClass;
+
 typedef struct Entity {
-    uint32_t generation; // odd while live
+    uint32_t generation;            // odd while live
+    int32_t notice[NOTICE_CLASSES]; // nodes in session->notices, or FL__NONE
     uint32_t number;
     uint16_t epoch;
     uint16_t born;  // the epoch it was made in
@@ -236,11 +241,15 @@ typedef struct EventRing {
     int64_t head, tail; // bytes ever put in, and taken
 } EventRing;
 
-typedef struct NoticeRing {
-    FlNotice *notices;
-    int32_t capacity;
-    int64_t first, next;
-} NoticeRing;
+typedef struct NoticeNode NoticeNode; // notice.c's own
+
+/// Notices that the game has not asked for yet. Nodes by index; FL__NONE: none.
+typedef struct Notices {
+    NoticeNode *nodes;
+    int32_t first, last, free;
+    int32_t host; // the one of a new host
+    int32_t member_count, gone_count;
+} Notices;
 
 /// One member's inputs.
 typedef struct Inputs {
@@ -370,7 +379,7 @@ struct FlSession {
     Upload upload;
     EventRing events;
     Held held; // our own event, at a host
-    NoticeRing notices;
+    Notices notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
 
     FlCalls *calls;
@@ -418,7 +427,17 @@ bool fl__is_host(const FlSession *session);
 /// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
 
+// ---------------------------------------------------------------- notice.c
+
+size_t fl__notice_bytes(const FlSession *session);
+void fl__notice_start(FlSession *session);
 void fl__notice(FlSession *session, const FlNotice *notice);
+
+/// An entity begins: nothing waits.
+void fl__notice_begin(Entity *entity);
+
+/// An entity ends: what waits of it is pointless. False: the game has not heard of it.
+bool fl__notice_forget(FlSession *session, Entity *entity);
 
 // ---------------------------------------------------------------- time.c
 
@@ -777,6 +796,10 @@ bool fl__news_flush(FlSession *session, int32_t line);
 
 /// Queues a reliable message for the host. Errors: as fl_link_send.
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
+
+/// What an entity is, as ENTITY carries it. Reading: false if no sender writes that.
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES]);
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def);
 
 /// Reliable messages that came over a line.
 void fl__messages_take(FlSession *session, int32_t index, FlTime now);

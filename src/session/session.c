@@ -104,11 +104,6 @@ static int32_t lines_of(const FlSessionDef *def)
                : def->line_capacity;
 }
 
-static int32_t notices_of(const FlSessionDef *def)
-{
-    return 4 * (def->entity_capacity + def->peer_capacity + 1);
-}
-
 static int32_t address_size(int32_t lines)
 {
     int32_t size = 8;
@@ -153,7 +148,7 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->input_way, lines * members * sizeof(InputWay)},
         {(void **)&s->events.bytes, EVENT_RING_BYTES},
         {(void **)&s->held.bytes, MESSAGE_ROOM},
-        {(void **)&s->notices.notices, (size_t)notices_of(def) * sizeof(FlNotice)},
+        {(void **)&s->notices.nodes, fl__notice_bytes(s)},
         {(void **)&s->goodbyes, lines * sizeof(Goodbye)},
     };
     memcpy(tables, all, sizeof all);
@@ -266,7 +261,7 @@ static void start(FlSession *s, FlTime now)
     s->time_told = INT64_MIN;
     s->reach_next = INT64_MIN;
     s->events.capacity = EVENT_RING_BYTES;
-    s->notices.capacity = notices_of(&s->def);
+    fl__notice_start(s);
     s->random.seed = s->def.seed;
     s->nonce = fl_random_next(&s->random);
     fl_session_clock_init(&s->clock);
@@ -379,30 +374,6 @@ FlSessionState fl_session_state(const FlSession *session)
 const char *fl_session_trouble(const FlSession *session)
 {
     return session->trouble != NULL ? session->trouble : "";
-}
-
-// ---------------------------------------------------------------- what happened
-
-void fl__notice(FlSession *session, const FlNotice *notice)
-{
-    NoticeRing *ring = &session->notices;
-    if (ring->next - ring->first == ring->capacity) {
-        ring->first++;
-        session->count[FL_SESSION_NOTICES_LOST]++;
-    }
-    ring->notices[ring->next++ % ring->capacity] = *notice;
-}
-
-FlResult fl_session_poll(FlSession *session, FlNotice *notice)
-{
-    FlNotice none = {0};
-    *notice = none;
-    NoticeRing *ring = &session->notices;
-    if (ring->first == ring->next) {
-        return FL_NOT_FOUND;
-    }
-    *notice = ring->notices[ring->first++ % ring->capacity];
-    return FL_OK;
 }
 
 // ---------------------------------------------------------------- datagrams in
