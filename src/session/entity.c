@@ -99,7 +99,8 @@ static bool same_policy(const FlSend *a, const FlSend *b)
     char other[FL_SEND_TEXT_BYTES];
     fl_send_text(a, one);
     fl_send_text(b, other);
-    return strcmp(one, other) == 0;
+    return strcmp(one, other) == 0 && a->share_cap == b->share_cap &&
+           a->longest_ns == b->longest_ns && a->patience_ns == b->patience_ns;
 }
 
 void fl__entity_define(FlSession *session, Entity *entity, const FlEntityDef *def, FlTime time)

@@ -20,6 +20,10 @@
 //   64    distance  -      threshold, a double above 0
 //   64    angle     rad    likewise
 //   64    silence   ns     above 0
+//   8     settings  -      bits 0 to 2: the next three are there; only what the name does not say
+//   64    share_cap -      0 to 1, a double
+//   64    longest   ns     above 0
+//   64    patience  ns     above 0
 //   rest  policy    -      its name, ASCII
 
 // ---------------------------------------------------------------- what is to be told
@@ -146,6 +150,35 @@ static void put_double(FlWriter *w, double value)
     fl_writer_put(w, bits, 64);
 }
 
+enum { SET_SHARE_CAP = 1, SET_LONGEST = 2, SET_PATIENCE = 4, SET_ALL = 7 };
+
+// Which settings a policy's name does not say.
+static uint64_t settings_of(const FlSend *send, const FlSend *named)
+{
+    return (send->share_cap != named->share_cap ? SET_SHARE_CAP : 0u) |
+           (send->longest_ns != named->longest_ns ? SET_LONGEST : 0u) |
+           (send->patience_ns != named->patience_ns ? SET_PATIENCE : 0u);
+}
+
+static void write_settings(FlWriter *w, const FlSend *send, const char *name)
+{
+    FlSend named = fl_send_base();
+    FlResult parsed = fl_send_parse(name, &named);
+    FL_ASSERT(parsed == FL_OK);
+    (void)parsed;
+    uint64_t settings = settings_of(send, &named);
+    fl_writer_put(w, settings, 8);
+    if ((settings & SET_SHARE_CAP) != 0) {
+        put_double(w, send->share_cap);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        fl_writer_put(w, (uint64_t)send->longest_ns, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        fl_writer_put(w, (uint64_t)send->patience_ns, 64);
+    }
+}
+
 int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
 {
     char policy[FL_SEND_TEXT_BYTES];
@@ -159,6 +192,7 @@ int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BY
     put_double(&w, def->trigger.distance);
     put_double(&w, def->trigger.angle);
     fl_writer_put(&w, (uint64_t)def->trigger.silence_ns, 64);
+    write_settings(&w, &def->send, policy);
     fl_writer_bytes(&w, policy, (int32_t)strlen(policy));
     FL_ASSERT(!w.failed);
     return fl_writer_size(&w);
@@ -298,6 +332,35 @@ static double take_double(FlReader *r)
     return value;
 }
 
+// Into `send`, the rest of which the name says when it has been read.
+static uint64_t read_settings(FlReader *r, FlSend *send)
+{
+    uint64_t settings = fl_reader_take(r, 8);
+    if ((settings & SET_SHARE_CAP) != 0) {
+        send->share_cap = take_double(r);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        send->longest_ns = (FlTime)fl_reader_take(r, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        send->patience_ns = (FlTime)fl_reader_take(r, 64);
+    }
+    return settings;
+}
+
+// A policy by its name and its settings. False: no sender writes that.
+static bool policy_of(const char *name, uint64_t settings, const FlSend *set, FlSend *send)
+{
+    if (settings > SET_ALL || fl_send_parse(name, send) != FL_OK) {
+        return false;
+    }
+    FlSend named = *send;
+    send->share_cap = (settings & SET_SHARE_CAP) != 0 ? set->share_cap : named.share_cap;
+    send->longest_ns = (settings & SET_LONGEST) != 0 ? set->longest_ns : named.longest_ns;
+    send->patience_ns = (settings & SET_PATIENCE) != 0 ? set->patience_ns : named.patience_ns;
+    return fl_send_valid(send) && settings_of(send, &named) == settings;
+}
+
 bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
 {
     FlReader r;
@@ -310,6 +373,8 @@ bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
     def->trigger.distance = take_double(&r);
     def->trigger.angle = take_double(&r);
     def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
+    FlSend set = fl_send_base();
+    uint64_t settings = read_settings(&r, &set);
     char policy[FL_SEND_TEXT_BYTES] = {0};
     int32_t left = fl_reader_left(&r);
     if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || stays > 1 ||
@@ -321,7 +386,7 @@ bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
     def->listed = listed == 1;
     def->stays = stays == 1;
     def->model = (FlModel)model;
-    return fl_send_parse(policy, &def->send) == FL_OK;
+    return policy_of(policy, settings, &set, &def->send);
 }
 
 // May the sender say this? The host may say anything but what we know better; a client, only of its
