@@ -27,11 +27,12 @@ typedef enum FlTopology {
 /// X(name, words)
 #define FL_LEFT_TABLE(X)                                                                           \
     X(GOODBYE, "said goodbye")                                                                     \
-    X(TIMED_OUT, "not heard from for longer than the time-out, or too slow to take its messages")  \
+    X(TIMED_OUT, "not heard from for longer than the time-out")                                    \
     X(REMOVED, "sent away by the host's game")                                                     \
     X(BEHIND, "too far behind with inputs: more than `input_ticks` of them did not arrive")        \
     X(TOO_FAST, "sent inputs faster than the others can take them")                                \
-    X(UNANSWERED, "did not say what it has of a player who left")
+    X(UNANSWERED, "did not say what it has of a player who left")                                  \
+    X(STALLED, "did not take its messages, and held up others': call fl_event_take until it is empty")
 
 typedef enum FlLeft {
 #define FL_LEFT_ROW(name, words) FL_LEFT_##name,
@@ -103,7 +104,7 @@ typedef struct FlMemberMessage {
 } FlMemberMessage;
 
 /// What an entity is, in the words of those who make it; of no interest here.
-#define FL_GROUP_TRAIT_BYTES 96
+#define FL_GROUP_TRAIT_BYTES 100
 
 /// An entity is there, and whose it is.
 typedef struct FlEntityMessage {

@@ -273,8 +273,10 @@ typedef struct FlLinkStats {
     double loss_out, loss_in;                              ///< Shares of recent packets lost.
     uint64_t packets_out, packets_in, bytes_out, bytes_in; ///< Headers below us counted.
     uint64_t delivered, lost, unknown;
-    uint64_t refused; ///< Packets taken whose reliable data found no room, so that it comes again:
-                      ///< messages are not taken fast enough here.
+    uint64_t refused;  ///< Packets taken whose reliable data found no room, so that it comes again:
+                       ///< messages are not taken fast enough here.
+    FlTime waiting_ns; ///< For so long the peer has not accepted half of what a queue holds,
+                       ///< or all that was queued. 0: nothing waits. Set by fl_link_update.
     double rate_bytes_s;      ///< The budget as it is now.
     uint32_t slowed, sped_up; ///< How often it was adapted down and up.
     uint32_t drops[FL_LINK_DROPS];

@@ -264,8 +264,11 @@ typedef struct FlNotice {
     FlEntityId entity;
 } FlNotice;
 
-/// The next thing that happened, each once. Errors: FL_NOT_FOUND. As many as there are peers and
-/// entities can wait, four times over; the oldest are then lost, and counted.
+/// The next thing that happened, in order. Errors: FL_NOT_FOUND. However rarely it is called, the
+/// game learns who is there and who owns what: until it looks, a newer state of an entity is told
+/// by the same notice, a newer owner or host in place of an older one, and an entity that came and
+/// went is not told of at all. Peers' comings and goings are all told; only if more than four a
+/// number wait, one who came and went meanwhile is left out (and counted: notices_lost).
 FL_API FL_NODISCARD FlResult fl_session_poll(FlSession *session, FlNotice *notice);
 
 // ---------------------------------------------------------------- entities
@@ -690,7 +693,7 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(OLD_EPOCH, "old_epoch", "updates and states dropped: of an owner before this one")           \
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
     X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
-    X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
+    X(NOTICES_LOST, "notices_lost", "notices left out: fl_session_poll is called too rarely")      \
     X(STALLED, "stalled", "peers sent away: they did not take their messages, or did not answer")  \
     X(BEHIND, "behind", "peers sent away: input_ticks behind with inputs, or ahead of all others") \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \

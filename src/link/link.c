@@ -237,6 +237,9 @@ void fl_link_update(FlLink *link, FlTime now)
     if (fl_span(clock, link->out->heard_at) >= link->def.timeout_ns) {
         fl_link_close(link);
     }
+    for (int32_t i = 0; i < STREAM_COUNT; i++) {
+        fl__stream_update(&link->out->stream[i], clock);
+    }
 }
 
 // ---------------------------------------------------------------- telling
@@ -276,7 +279,10 @@ const FlClock *fl_link_peer_clock(const FlLink *link)
 
 void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats)
 {
-    FlClockReading reading = fl_clock_read(&link->clock, fl_link_clock(link, now));
+    FlTime clock = fl_link_clock(link, now);
+    FlClockReading reading = fl_clock_read(&link->clock, clock);
+    FlTime ordered = fl__stream_waiting(&link->out->stream[STREAM_ORDERED], clock);
+    FlTime unordered = fl__stream_waiting(&link->out->stream[STREAM_UNORDERED], clock);
     FlLinkStats fresh = {
         .rtt_min_ns = link->out->trips.min_ns,
         .rtt_average_ns = link->out->trips.average_ns,
@@ -297,6 +303,7 @@ void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats)
         .slowed = link->out->adaptation.slowed,
         .sped_up = link->out->adaptation.sped_up,
         .refused = link->out->refused,
+        .waiting_ns = ordered > unordered ? ordered : unordered,
     };
     memcpy(fresh.drops, link->drops, sizeof fresh.drops);
     *stats = fresh;

@@ -161,6 +161,10 @@ typedef struct Stream {
     int32_t in_offset; // ordered only: bytes of fragment in_next that are in the ring already
     bool ordered;
     ByteRing out_ring, in_ring; // ordered only: messages with their lengths
+    // how fast the peer takes what is queued; bytes if ordered, messages if not
+    int64_t queued, accepted; // in all; accepted: without a gap
+    int64_t mark;             // accepted is to get here: half a queue on, or all that is queued,
+    FlTime mark_at;           // since
 } Stream;
 
 enum { STREAM_ORDERED, STREAM_UNORDERED, STREAM_COUNT };
@@ -172,6 +176,10 @@ typedef struct Repeat {
     FlTime margin_ns;       // a fragment overtaken by this much is taken for lost
     FlTime delivered_after; // the newest sending time known to have been delivered
 } Repeat;
+
+/// Time goes on; and for how long the peer has not accepted half a queue's worth, or all there was.
+void fl__stream_update(Stream *s, FlTime now);
+FlTime fl__stream_waiting(const Stream *s, FlTime now);
 
 FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest);
 FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count);

@@ -124,9 +124,6 @@ FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *hea
         ordered.delivery = FL_DELIVERY_ORDERED;
         result = queue(session, line, &ordered, bytes, count);
     }
-    if (result == FL_OK) { // slow perhaps, but it takes its messages
-        session->lines[line].blocked_since = FL_FOREVER;
-    }
     return result;
 }
 

@@ -38,7 +38,7 @@
 //   8     kind          -         6
 //   64    nonce         -         the client's
 //   16    conversation  -         that of the link that ends
-//   8     left          -         why: 1..5, as MEMBER says it to the others
+//   8     left          -         why: 1..6, as MEMBER says it to the others
 //
 // Where there is a seal, AWAY is a sealed payload of one byte, `left`: no packet of a link is so
 // short.

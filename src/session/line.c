@@ -165,7 +165,6 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     line->used = true;
     line->heard = !line->direct;
     line->gather_until = FL_FOREVER;
-    line->blocked_since = FL_FOREVER;
     line->state_again = FL_FOREVER;
     line->meet_again = INT64_MIN;
     line->report_next = fl_time_add(now, FL_SEC(1));
@@ -210,6 +209,23 @@ void fl__session_alone(FlSession *session, FlLeft left, FlTime now)
     }
 }
 
+// What to tell the game when the host is gone.
+static const char *why_lost(const FlSession *session, FlLeft left)
+{
+    if (left == FL_LEFT_STALLED) {
+        return "The host has not taken our messages for longer than the time-out. Join again.";
+    }
+    if (left != FL_LEFT_GOODBYE) {
+        return "The host has not been heard from for longer than the time-out: it ended, or the "
+               "line broke. Join again.";
+    }
+    if (!fl__event_room(session)) {
+        return "The host has sent us away, or has left: too many events were not taken here. Call "
+               "fl_event_take every frame until it has no more.";
+    }
+    return "The host has left, or has sent us away.";
+}
+
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
 {
     Line *line = &session->lines[index];
@@ -229,10 +245,7 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
         fl__mesh_parted(session, member, now);
     } else if (!fl__mesh_take_over(session, now)) {
         fl__session_alone(session, left, now);
-        fl__session_end(session, left == FL_LEFT_GOODBYE
-                                     ? "The host has left, or has sent us away."
-                                     : "The host has not been heard from for longer than the "
-                                       "time-out: it ended, or the line broke. Join again.");
+        fl__session_end(session, why_lost(session, left));
     }
 }
 
@@ -255,28 +268,25 @@ static int32_t payload_room(FlSession *session, int32_t index, FlTime now)
     return enough ? room : 0;
 }
 
-// A line whose reliable queue stays full for as long as a time-out does not take its messages; it
-// would hold up everybody's.
-static bool is_stalled(FlSession *session, Line *line, bool blocked, FlTime now)
+// A line whose reliable queue is full must take half of it in a time-out, and in half of one while
+// it holds up everybody's events; taking one message now and then is not enough. A line that is
+// further behind than that when its queue gets full holds up nobody.
+static bool is_stalled(const FlSession *session, const Line *line, FlTime now)
 {
-    if (!blocked) {
-        line->blocked_since = FL_FOREVER;
-        return false;
-    }
-    if (line->blocked_since == FL_FOREVER) {
-        line->blocked_since = now;
-    }
-    return fl_span(now, line->blocked_since) > session->def.link.timeout_ns;
+    FlLinkStats stats;
+    fl_link_stats(line->link, now, &stats);
+    FlTime limit = session->def.link.timeout_ns;
+    return stats.waiting_ns > (line->full ? limit / 2 : limit);
 }
 
 // Queues what is to be said reliably. False: the line is no more.
 static bool queue_messages(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
-    bool blocked = !fl__news_flush(session, index) || line->full;
-    if (is_stalled(session, line, blocked, now)) {
+    line->blocked = !fl__news_flush(session, index) || line->full;
+    if (line->blocked && is_stalled(session, line, now)) {
         session->count[FL_SESSION_STALLED]++;
-        fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
+        fl__line_lost(session, index, FL_LEFT_STALLED, now);
         return false;
     }
     return true;
@@ -404,7 +414,7 @@ FlTime fl__line_deadline(FlSession *session, int32_t index, FlTime now)
     if (fl__is_host(session) && line->report_next > now && line->report_next < deadline) {
         deadline = line->report_next;
     }
-    if (line->blocked_since != FL_FOREVER) {
+    if (line->blocked) {
         FlTime look = fl_time_add(now, QUEUE_LOOK_EVERY);
         deadline = look < deadline ? look : deadline;
     }

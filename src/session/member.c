@@ -117,7 +117,7 @@ FlResult fl_peer_remove(FlSession *session, FlPeerId peer, FlTime now)
 
 int32_t fl__route(const FlSession *session, int32_t number)
 {
-    int32_t line = session->members[number].line;
+    int32_t line = number != FL__NONE ? session->members[number].line : FL__NONE;
     if (line != FL__NONE && fl__line_reaches(&session->lines[line])) {
         return line;
     }

@@ -136,13 +136,19 @@ static void introduce_all(FlSession *session, FlTime now)
     }
 }
 
-void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now)
+bool fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach)
 {
+    if (session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD) {
+        return false; // nobody is introduced there, and nobody says so
+    }
     const Member *member = &session->members[reach->member];
     if (!member->present || member->incarnation != reach->incarnation) {
-        return; // somebody else by now
+        return true; // somebody else by now
     }
     uint64_t *direct = &session->direct[reach->member * session->member_words];
+    if (fl__bit(direct, from) == reach->direct) {
+        return true; // known
+    }
     if (reach->direct) {
         fl__bit_set(direct, from);
     } else {
@@ -151,9 +157,53 @@ void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reac
             fl__input_resume(session, session->members[from].line, reach->member);
         }
     }
-    if (session->members[from].line != FL__NONE) {
-        fl__line_watch(session, session->members[from].line, fl_session_time(session, now));
+    if (session->topology == FL_TOPOLOGY_HYBRID) { // in a mesh we pass nothing on
+        fl__bit_set(&session->reach_due[reach->member * session->member_words], from);
+        session->has_reach_due = true;
     }
+    return true;
+}
+
+#define REACH_EVERY FL_MS(50) // however often somebody changes its word
+
+// What we pass on follows from who reaches whom, all changes at once: each entity is looked at
+// once, and then for those only to whom its owner is nearer or further than before.
+static void watch_reached(FlSession *session, FlTime now)
+{
+    FlTime time = fl_session_time(session, now);
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        Entity *entity = &session->entities[i];
+        if (!fl__entity_live(entity) || entity->owner == FL__NONE) {
+            continue;
+        }
+        const uint64_t *due = &session->reach_due[entity->owner * session->member_words];
+        int32_t to = fl__bit_next(due, session->member_words, 0);
+        for (; to != FL__NONE; to = fl__bit_next(due, session->member_words, to + 1)) {
+            if (session->members[to].line != FL__NONE) {
+                fl__entity_watch_line(session, entity, session->members[to].line, time);
+                fl__line_wake(session, session->members[to].line);
+            }
+        }
+    }
+    memset(session->reach_due, 0,
+           (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
+    session->has_reach_due = false;
+    session->reach_next = fl_time_add(now, REACH_EVERY);
+}
+
+static void update_as_host(FlSession *session, FlTime now)
+{
+    if (session->has_unmet) {
+        introduce_all(session, now);
+    }
+    if (session->has_reach_due && now >= session->reach_next) {
+        watch_reached(session, now);
+    }
+}
+
+FlTime fl__mesh_deadline(const FlSession *session)
+{
+    return session->has_reach_due ? session->reach_next : FL_FOREVER;
 }
 
 // ---------------------------------------------------------------- the introduced meet
@@ -326,9 +376,7 @@ static void look_for_all(FlSession *session, FlTime now)
 void fl__mesh_update(FlSession *session, FlTime now)
 {
     if (fl__is_host(session)) {
-        if (session->has_unmet) {
-            introduce_all(session, now);
-        }
+        update_as_host(session, now);
     } else if (session->complete &&
                (session->topology == FL_TOPOLOGY_MESH || session->topology == FL_TOPOLOGY_HYBRID)) {
         look_for_all(session, now);

@@ -20,6 +20,10 @@
 //   64    distance  -      threshold, a double above 0
 //   64    angle     rad    likewise
 //   64    silence   ns     above 0
+//   8     settings  -      bits 0 to 2: the next three are there; only what the name does not say
+//   64    share_cap -      0 to 1, a double
+//   64    longest   ns     above 0
+//   64    patience  ns     above 0
 //   rest  policy    -      its name, ASCII
 
 // ---------------------------------------------------------------- what is to be told
@@ -149,7 +153,36 @@ static void put_double(FlWriter *w, double value)
     fl_writer_put(w, bits, 64);
 }
 
-static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
+enum { SET_SHARE_CAP = 1, SET_LONGEST = 2, SET_PATIENCE = 4, SET_ALL = 7 };
+
+// Which settings a policy's name does not say.
+static uint64_t settings_of(const FlSend *send, const FlSend *named)
+{
+    return (send->share_cap != named->share_cap ? SET_SHARE_CAP : 0u) |
+           (send->longest_ns != named->longest_ns ? SET_LONGEST : 0u) |
+           (send->patience_ns != named->patience_ns ? SET_PATIENCE : 0u);
+}
+
+static void write_settings(FlWriter *w, const FlSend *send, const char *name)
+{
+    FlSend named = fl_send_base();
+    FlResult parsed = fl_send_parse(name, &named);
+    FL_ASSERT(parsed == FL_OK);
+    (void)parsed;
+    uint64_t settings = settings_of(send, &named);
+    fl_writer_put(w, settings, 8);
+    if ((settings & SET_SHARE_CAP) != 0) {
+        put_double(w, send->share_cap);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        fl_writer_put(w, (uint64_t)send->longest_ns, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        fl_writer_put(w, (uint64_t)send->patience_ns, 64);
+    }
+}
+
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
 {
     char policy[FL_SEND_TEXT_BYTES];
     fl_send_text(&def->send, policy);
@@ -162,6 +195,7 @@ static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT
     put_double(&w, def->trigger.distance);
     put_double(&w, def->trigger.angle);
     fl_writer_put(&w, (uint64_t)def->trigger.silence_ns, 64);
+    write_settings(&w, &def->send, policy);
     fl_writer_bytes(&w, policy, (int32_t)strlen(policy));
     FL_ASSERT(!w.failed);
     return fl_writer_size(&w);
@@ -207,7 +241,7 @@ static bool tell_entity(FlSession *session, int32_t line, uint32_t number)
                                    .epoch = entity->epoch,
                                    .born = entity->born,
                                    .owner = (uint16_t)entity->owner};
-        message.trait_bytes = write_traits(&entity->def, message.traits);
+        message.trait_bytes = fl__traits_write(&entity->def, message.traits);
         fl_entity_message_write(&writer, &message);
     } else {
         FlEntityEndMessage message = {(uint16_t)number, session->number_epoch[number]};
@@ -301,7 +335,36 @@ static double take_double(FlReader *r)
     return value;
 }
 
-static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
+// Into `send`, the rest of which the name says when it has been read.
+static uint64_t read_settings(FlReader *r, FlSend *send)
+{
+    uint64_t settings = fl_reader_take(r, 8);
+    if ((settings & SET_SHARE_CAP) != 0) {
+        send->share_cap = take_double(r);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        send->longest_ns = (FlTime)fl_reader_take(r, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        send->patience_ns = (FlTime)fl_reader_take(r, 64);
+    }
+    return settings;
+}
+
+// A policy by its name and its settings. False: no sender writes that.
+static bool policy_of(const char *name, uint64_t settings, const FlSend *set, FlSend *send)
+{
+    if (settings > SET_ALL || fl_send_parse(name, send) != FL_OK) {
+        return false;
+    }
+    FlSend named = *send;
+    send->share_cap = (settings & SET_SHARE_CAP) != 0 ? set->share_cap : named.share_cap;
+    send->longest_ns = (settings & SET_LONGEST) != 0 ? set->longest_ns : named.longest_ns;
+    send->patience_ns = (settings & SET_PATIENCE) != 0 ? set->patience_ns : named.patience_ns;
+    return fl_send_valid(send) && settings_of(send, &named) == settings;
+}
+
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
 {
     FlReader r;
     fl_reader_init(&r, m->traits, m->trait_bytes);
@@ -313,6 +376,8 @@ static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
     def->trigger.distance = take_double(&r);
     def->trigger.angle = take_double(&r);
     def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
+    FlSend set = fl_send_base();
+    uint64_t settings = read_settings(&r, &set);
     char policy[FL_SEND_TEXT_BYTES] = {0};
     int32_t left = fl_reader_left(&r);
     if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || stays > 1 ||
@@ -324,7 +389,7 @@ static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
     def->listed = listed == 1;
     def->stays = stays == 1;
     def->model = (FlModel)model;
-    return fl_send_parse(policy, &def->send) == FL_OK;
+    return policy_of(policy, settings, &set, &def->send);
 }
 
 // May the sender say this? The host may say anything but what we know better; a client, only of its
@@ -367,15 +432,24 @@ static void entity_heard(const Hearing *h, const FlEntityMessage *m, Entity *ent
                            .peer = fl__peer_id(session, m->owner)};
         fl__notice(session, &notice);
     }
-    entity->orphan = entity->orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    bool orphan = entity->orphan;
+    entity->orphan = orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    // Somebody else may have its last owner's number by now.
+    bool inherited = orphan && !entity->orphan && entity->owner == m->owner;
     entity->epoch = m->epoch;
     if (entity->owner != m->owner || m->owner == session->self) {
         bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
         if (unknown) {
             entity->owner = m->owner;
+            if (entity->announced) { // it had an owner before
+                fl__entity_theirs(session, entity);
+            }
         } else {
             fl__entity_pass(session, entity, m->owner, m->epoch, h->time);
         }
+    }
+    if (inherited && !entity->ours) {
+        fl__entity_theirs(session, entity);
     }
     fl__entity_define(session, entity, def, h->time);
     fl__state_early(session, entity);
@@ -391,7 +465,7 @@ static bool hear_entity(const Hearing *h, FlReader *r)
     FlSession *session = h->session;
     FlEntityMessage m;
     FlEntityDef def;
-    bool sound = fl_entity_message_read(r, &m) && read_traits(&m, &def) &&
+    bool sound = fl_entity_message_read(r, &m) && fl__traits_read(&m, &def) &&
                  m.number < session->world.def.entity_capacity;
     if (!sound) {
         return false;
@@ -501,8 +575,7 @@ static bool hear_reach(const Hearing *h, FlReader *r)
         m.member >= h->session->member_count) {
         return false;
     }
-    fl__mesh_reach(h->session, h->from, &m, h->now);
-    return true;
+    return fl__mesh_reach(h->session, h->from, &m);
 }
 
 static bool hear_want(const Hearing *h, FlReader *r)

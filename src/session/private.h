@@ -1,6 +1,7 @@
 // Private to room `session`: what it keeps, and who does what.
 //
 //   session.c   making and ending one, datagrams in and out, counters
+//   notice.c    what happened, until the game asks
 //   time.c      session time; and when, in it, something arrived at the other end
 //   member.c    who is in the session
 //   line.c      direct connections: a link, and what is owed over it
@@ -153,10 +154,10 @@ typedef struct Line {
     FlBudget wants;      // and how many introductions its member may ask for
     FlTime meet_again;   // host: its queue was full; until then its member is introduced to nobody
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
-    FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
-    bool full;            // an event for it waits for room in that queue
-    bool short_of_bytes;  // something waits for the upload, or for the link's budget
-    Held held;            // an event from here that waits to be passed on
+    bool blocked;        // something waits for room in its reliable queue,
+    bool full;           // an event
+    bool short_of_bytes; // something waits for the upload, or for the link's budget
+    Held held;           // an event from here that waits to be passed on
 } Line;
 
 // ---------------------------------------------------------------- entities
@@ -176,8 +177,12 @@ typedef struct EarlyState {
     uint8_t bytes[FL_ENTITY_STATE_BYTES];
 } EarlyState;
 
+/// Notices of an entity of which one can wait; OURS and THEIRS are one class.
+typedef enum NoticeClass { NOTICE_NEW, NOTICE_OWNER, NOTICE_STATE, NOTICE_CLASSES } NoticeClass;
+
 typedef struct Entity {
-    uint32_t generation; // odd while live
+    uint32_t generation;            // odd while live
+    int32_t notice[NOTICE_CLASSES]; // nodes in session->notices, or FL__NONE
     uint32_t number;
     uint16_t epoch;
     uint16_t born;  // the epoch it was made in
@@ -270,11 +275,15 @@ typedef struct EventRing {
     int64_t head, tail; // bytes ever put in, and taken
 } EventRing;
 
-typedef struct NoticeRing {
-    FlNotice *notices;
-    int32_t capacity;
-    int64_t first, next;
-} NoticeRing;
+typedef struct NoticeNode NoticeNode; // notice.c's own
+
+/// Notices that the game has not asked for yet. Nodes by index; FL__NONE: none.
+typedef struct Notices {
+    NoticeNode *nodes;
+    int32_t first, last, free;
+    int32_t host; // the one of a new host
+    int32_t member_count, gone_count;
+} Notices;
 
 /// One member's inputs.
 typedef struct Inputs {
@@ -389,6 +398,7 @@ struct FlSession {
     uint64_t *member_news;   // [line][member_words]
     uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
     uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
+    uint64_t *reach_due;     // and of what owner that has changed, for whom (reach_next),
     uint64_t *unmet;         // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
@@ -405,7 +415,7 @@ struct FlSession {
     Upload upload;
     EventRing events;
     Held held; // our own event, at a host
-    NoticeRing notices;
+    Notices notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
 
     FlCalls *calls;
@@ -416,6 +426,7 @@ struct FlSession {
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
     FlTime missed_next; // when members are looked at next for such that are not reached
+    FlTime reach_next; // host: not before this are changes of who reaches whom looked at
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -434,6 +445,7 @@ struct FlSession {
     bool end_told;  // a deadline has told the game to look
     bool exported;  // since lines were last looked at for due updates
     bool has_unmet; // somebody is to be introduced to somebody
+    bool has_reach_due;
     bool has_pairs; // sealed: there are or were introduced peers
     bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
@@ -457,7 +469,17 @@ bool fl__is_host(const FlSession *session);
 /// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
 
+// ---------------------------------------------------------------- notice.c
+
+size_t fl__notice_bytes(const FlSession *session);
+void fl__notice_start(FlSession *session);
 void fl__notice(FlSession *session, const FlNotice *notice);
+
+/// An entity begins: nothing waits.
+void fl__notice_begin(Entity *entity);
+
+/// An entity ends: what waits of it is pointless. False: the game has not heard of it.
+bool fl__notice_forget(FlSession *session, Entity *entity);
 
 // ---------------------------------------------------------------- time.c
 
@@ -508,7 +530,8 @@ void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime no
 /// Takes away what belonged to members who are not there any more.
 void fl__member_remove_orphans(FlSession *session);
 
-/// The line that leads to a member: its own, else the host's. FL__NONE: none does.
+/// The line that leads to a member: its own, else the host's; also for an owner that is not known
+/// (FL__NONE). FL__NONE: none does.
 int32_t fl__route(const FlSession *session, int32_t number);
 
 // ---------------------------------------------------------------- line.c
@@ -700,7 +723,11 @@ void fl__sealed_part(FlSession *session, Line *line);
 void fl__mesh_introduce(FlSession *session, int32_t number);
 void fl__mesh_update(FlSession *session, FlTime now);
 void fl__mesh_meet(FlSession *session, const FlMeetMessage *meet, FlTime now);
-void fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach, FlTime now);
+FlTime fl__mesh_deadline(const FlSession *session);
+
+/// Host: `from` says that it hears somebody directly, or not any more. False: no sender writes
+/// that.
+bool fl__mesh_reach(FlSession *session, int32_t from, const FlReachMessage *reach);
 
 /// An introduced peer knows how we place what arrives: its things come directly from now on.
 void fl__mesh_understood(FlSession *session, int32_t index);
@@ -831,7 +858,9 @@ static inline int32_t fl__entity_slot(const FlSession *session, const Entity *en
 /// Whether the entity goes over this line, as things are.
 bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t index);
 
-/// Brings the ledger's watches of an entity in line with that; or of all entities over one line.
+/// Brings the ledger's watches in line with that: of an entity over one line, over all, or of all
+/// entities over one line.
+void fl__entity_watch_line(FlSession *session, Entity *entity, int32_t line, FlTime time);
 void fl__entity_watch(FlSession *session, Entity *entity, FlTime time);
 void fl__line_watch(FlSession *session, int32_t line, FlTime time);
 
@@ -849,6 +878,9 @@ void fl__entity_adopt(FlSession *session, Entity *entity);
 
 /// It is ours no more: shown as others' are, going on from what we told.
 void fl__entity_disown(FlSession *session, Entity *entity, FlTime time);
+
+/// Notifies the game that it has another owner.
+void fl__entity_theirs(FlSession *session, const Entity *entity);
 
 /// It is `to`'s from now on, by the host's word.
 void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time);
@@ -895,6 +927,10 @@ bool fl__news_flush(FlSession *session, int32_t line);
 
 /// Queues a reliable message for the host. Errors: as fl_link_send.
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
+
+/// What an entity is, as ENTITY carries it. Reading: false if no sender writes that.
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES]);
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def);
 
 /// Reliable messages that came over a line.
 void fl__messages_take(FlSession *session, int32_t index, FlTime now);

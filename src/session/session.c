@@ -90,7 +90,7 @@ typedef struct Table {
     size_t bytes;
 } Table;
 
-#define TABLES 24
+#define TABLES 25
 
 static int32_t words_for(int32_t bits)
 {
@@ -102,11 +102,6 @@ static int32_t lines_of(const FlSessionDef *def)
     return def->role == FL_ROLE_HOST || def->line_capacity > def->peer_capacity
                ? def->peer_capacity
                : def->line_capacity;
-}
-
-static int32_t notices_of(const FlSessionDef *def)
-{
-    return 4 * (def->entity_capacity + def->peer_capacity + 1);
 }
 
 static int32_t address_size(int32_t lines)
@@ -146,13 +141,14 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->member_news, lines * member_words},
         {(void **)&s->scope, entities * member_words},
         {(void **)&s->direct, members * member_words},
+        {(void **)&s->reach_due, members * member_words},
         {(void **)&s->unmet, members * member_words},
         {(void **)&s->inputs, members * sizeof(Inputs)},
         {(void **)&s->input_bytes, inputs * input_bytes},
         {(void **)&s->input_way, lines * members * sizeof(InputWay)},
         {(void **)&s->events.bytes, EVENT_RING_BYTES},
         {(void **)&s->held.bytes, MESSAGE_ROOM},
-        {(void **)&s->notices.notices, (size_t)notices_of(def) * sizeof(FlNotice)},
+        {(void **)&s->notices.nodes, fl__notice_bytes(s)},
         {(void **)&s->goodbyes, lines * sizeof(Goodbye)},
     };
     memcpy(tables, all, sizeof all);
@@ -236,7 +232,7 @@ FlSessionMemory fl_session_memory(const FlSessionDef *def)
             sizeof(Entity) + each.entity + members * sizeof(float) + (size_t)like.member_words * 8,
         .pair = each.pair,
     };
-    size_t meetings = 2 * members * (size_t)like.member_words * sizeof(uint64_t);
+    size_t meetings = 3 * members * (size_t)like.member_words * sizeof(uint64_t);
     memory.all =
         sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) + meetings +
         members * (sizeof(Member) + sizeof(Inputs)) + fl__lanes_bytes(def) +
@@ -263,8 +259,9 @@ static void start(FlSession *s, FlTime now)
         s->by_address[i] = FL__NONE;
     }
     s->time_told = INT64_MIN;
+    s->reach_next = INT64_MIN;
     s->events.capacity = EVENT_RING_BYTES;
-    s->notices.capacity = notices_of(&s->def);
+    fl__notice_start(s);
     s->random.seed = s->def.seed;
     s->nonce = fl_random_next(&s->random);
     fl_session_clock_init(&s->clock);
@@ -392,30 +389,6 @@ FlTopology fl_session_topology(const FlSession *session)
 const char *fl_session_trouble(const FlSession *session)
 {
     return session->trouble != NULL ? session->trouble : "";
-}
-
-// ---------------------------------------------------------------- what happened
-
-void fl__notice(FlSession *session, const FlNotice *notice)
-{
-    NoticeRing *ring = &session->notices;
-    if (ring->next - ring->first == ring->capacity) {
-        ring->first++;
-        session->count[FL_SESSION_NOTICES_LOST]++;
-    }
-    ring->notices[ring->next++ % ring->capacity] = *notice;
-}
-
-FlResult fl_session_poll(FlSession *session, FlNotice *notice)
-{
-    FlNotice none = {0};
-    *notice = none;
-    NoticeRing *ring = &session->notices;
-    if (ring->first == ring->next) {
-        return FL_NOT_FOUND;
-    }
-    *notice = ring->notices[ring->first++ % ring->capacity];
-    return FL_OK;
 }
 
 // ---------------------------------------------------------------- datagrams in
@@ -647,6 +620,8 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime orphans = fl__orphans_deadline(session);
     deadline = calls < deadline ? calls : deadline;
     deadline = orphans < deadline ? orphans : deadline;
+    FlTime mesh = fl__mesh_deadline(session);
+    deadline = mesh < deadline ? mesh : deadline;
     FlTime lanes = fl__lanes_deadline(session, now);
     deadline = lanes < deadline ? lanes : deadline;
     wake_due(session);
