@@ -506,7 +506,8 @@ FL_API FL_NODISCARD FlResult fl_seal_pair_create(const FlSealPairDef *def, FlTim
                                                  FlSealPair **pair);
 FL_API void fl_seal_pair_destroy(FlSealPair *pair);
 
-/// As for clients. A packet that does not authenticate is not this pair's: try another.
+/// As for clients. A packet that does not authenticate is not this pair's, and `bytes` stay as they
+/// were: try another pair.
 FL_API FlSealDrop fl_seal_pair_receive(FlSealPair *pair, FlTime now, FlAddress from, uint8_t *bytes,
                                        int32_t count, FlSealPayload *payload);
 FL_API FL_NODISCARD FlResult fl_seal_pair_next(FlSealPair *pair, FlTime now, FlSealed *out);

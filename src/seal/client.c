@@ -10,6 +10,7 @@
 
 #define COOKIE 0x5ea1c11eu
 #define MOVE_EVERY_NS FL_MS(250)
+#define MOVES 8 // at most, without waiting for silence
 
 struct FlSealClient {
     FlSealClientDef def;
@@ -212,14 +213,16 @@ static bool take_payload(FlSealClient *client, const Packet *packet, FlSealPaylo
     return true;
 }
 
-static bool take_path(FlSealClient *client, const Packet *packet)
+// The answer may get lost: until a keep-alive says that we are heard, we go on saying MOVE.
+static bool take_path(FlSealClient *client, FlTime now, const Packet *packet)
 {
     if (client->state != FL_SEAL_CONNECTED) {
         return false;
     }
     memcpy(client->answer, packet->body, PATH_BYTES);
     client->answer_due = true;
-    client->moves_left = 0;
+    client->moves_left = MOVES;
+    client->move_at = fl_time_add(now, MOVE_EVERY_NS);
     return true;
 }
 
@@ -238,7 +241,7 @@ static bool take_packet(FlSealClient *client, FlTime now, const Packet *packet,
     case KIND_DISCONNECT:
         return happen(client, now, CLIENT_GOODBYE);
     case KIND_PATH:
-        return take_path(client, packet);
+        return take_path(client, now, packet);
     default:
         return false;
     }
@@ -444,7 +447,7 @@ void fl_seal_client_moved(FlSealClient *client, FlTime now)
     if (client->state == FL_SEAL_CONNECTED && client->def.rebind_ns != FL_FOREVER) {
         // As if the silence had lasted long enough already; time-outs still count from the truth.
         client->move_at = now;
-        client->moves_left = 8;
+        client->moves_left = MOVES;
     }
 }
 

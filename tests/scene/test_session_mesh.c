@@ -111,17 +111,23 @@ static void begin_walk(Scene *scene, int32_t node)
     scene->walks[node] = true;
 }
 
-static void open_scene(Scene *scene, uint64_t seed, FlTopology topology, int32_t loss_percent)
+static void open_scene_of(Scene *scene, uint64_t seed, FlTopology topology, int32_t loss_percent,
+                          int32_t nodes, bool sealed)
 {
     memset(scene, 0, sizeof *scene);
-    net_open(&scene->net, seed, topology, seed % 2 == 0);
+    net_open(&scene->net, seed, topology, sealed);
     scene->net.weather = net_storm(&scene->net.random, loss_percent);
     for (int32_t i = 0; i < NET_NODES; i++) {
         scene->last[i] = INT64_MIN;
     }
-    for (int32_t i = 0; i < NODES; i++) {
+    for (int32_t i = 0; i < nodes; i++) {
         net_start(&scene->net, i);
     }
+}
+
+static void open_scene(Scene *scene, uint64_t seed, FlTopology topology, int32_t loss_percent)
+{
+    open_scene_of(scene, seed, topology, loss_percent, NODES, seed % 2 == 0);
 }
 
 static bool is_direct(const Net *net, int32_t a, int32_t b)
@@ -164,12 +170,12 @@ static void gather(Scene *scene, int32_t indirect)
         net_frame(net);
     }
     assert_int_equal(indirect_pairs(net), indirect);
-    for (int32_t i = 0; i < NODES; i++) {
+    for (int32_t i = 0; i < net->count; i++) {
         begin_walk(scene, i);
     }
     for (int32_t f = 0; f < 150; f++) { // the clocks settle
         net_frame(net);
-        for (int32_t i = 0; i < NODES; i++) {
+        for (int32_t i = 0; i < net->count; i++) {
             assert_int_equal(net_walk_step(net, &scene->walk[i]), FL_OK);
         }
     }
@@ -225,6 +231,59 @@ static void who_cannot_reach_each_other_does_not_meet_in_a_mesh(void **state)
     }
     assert_true(!scene.seen[1][2] && !scene.seen[2][1] && scene.seen[1][3] && scene.seen[3][2]);
     net_close(&scene.net);
+}
+
+// ---------------------------------------------------------------- a changed port
+
+// How many of the others know where a node is.
+static int32_t followers(const Net *net, int32_t mover)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < net->count; i++) {
+        FlPeerStatus status;
+        count += i != mover &&
+                 fl_peer_status(net->node[i].session, net_peer(net, i, mover), &status) == FL_OK &&
+                 fl_address_equal(status.address, net->node[mover].address);
+    }
+    return count;
+}
+
+// Everybody turns often, so that there is always something to say.
+static void turn_about(Scene *scene, int32_t frames)
+{
+    Net *net = &scene->net;
+    for (int32_t f = 0; f < frames; f++) {
+        for (int32_t i = 0; i < net->count; i++) {
+            if (f % 10 == 0) {
+                net_walk_turn(net, &scene->walk[i]);
+            }
+            assert_int_equal(net_walk_step(net, &scene->walk[i]), FL_OK);
+        }
+        net_frame(net);
+    }
+}
+
+static void everybody_follows_a_member_whose_port_changes(void **state)
+{
+    (void)state;
+    static Scene scene;
+    static const int32_t nodes[] = {3, 4, 6};
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        FlTopology topology = seed < 3 ? FL_TOPOLOGY_MESH : FL_TOPOLOGY_HYBRID;
+        int32_t count = nodes[seed % 3];
+        open_scene_of(&scene, seed, topology, 10, count, true);
+        Net *net = &scene.net;
+        gather(&scene, 0);
+        for (int32_t mover = count - 1; mover > 0; mover--) {
+            net->node[mover].address.port += 1000;
+            turn_about(&scene, 75);
+            assert_int_equal(followers(net, mover), count - 2); // those that were introduced
+            turn_about(&scene, 325);
+            assert_int_equal(followers(net, mover), count - 1); // the host: after 5 s of silence
+        }
+        assert_int_equal(indirect_pairs(net), 0);
+        net_close(net);
+    }
 }
 
 // ---------------------------------------------------------------- the host is gone
@@ -334,6 +393,7 @@ int main(void)
         cmocka_unit_test(everybody_meets_everybody_directly),
         cmocka_unit_test(who_cannot_reach_each_other_goes_through_the_host_of_a_hybrid),
         cmocka_unit_test(who_cannot_reach_each_other_does_not_meet_in_a_mesh),
+        cmocka_unit_test(everybody_follows_a_member_whose_port_changes),
         cmocka_unit_test(the_session_goes_on_without_its_host),
         cmocka_unit_test(a_newcomer_joins_who_took_over),
     };
