@@ -98,6 +98,12 @@ static FlLinkDef link_def(FlSession *session, const Line *line)
     return def;
 }
 
+void fl__line_patience(FlSession *session, int32_t index, FlTime now)
+{
+    FlLinkDef def = link_def(session, &session->lines[index]);
+    fl_link_patience(session->lines[index].link, now, def.keep_alive_ns, def.timeout_ns);
+}
+
 static void line_release(FlSession *session, Line *line)
 {
     fl_link_destroy(line->link);
@@ -184,9 +190,10 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
     fl__line_close(session, index);
     if (host) {
         fl__member_leave(session, member, left, now);
+        fl__succession_parted(session, left, now);
     } else if (direct) {
         fl__mesh_parted(session, member, now);
-    } else if (!fl__mesh_take_over(session, now)) {
+    } else if (!fl__succession_begin(session, now)) {
         for (int32_t i = 0; i < session->member_count; i++) {
             if (i != session->self) {
                 fl__member_leave(session, i, left, now); // nobody is reached any more

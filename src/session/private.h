@@ -7,7 +7,8 @@
 //   join.c      getting in where anybody may (JOIN, ACCEPT, REFUSE, BYE)
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
-//   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
+//   mesh.c      introduced peers: meeting and reaching each other
+//   succession.c  who leads when the host is gone
 //   manifest.c  what each packet carried, until its fate is known
 //   payload.c   sections of packets: reading and writing
 //   entity.c    the table of entities; the owner's side
@@ -379,6 +380,7 @@ struct FlSession {
                                      // them; FL__NONE: none
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
+    FlTime lead_at; // the host is gone, and we lead then, if nobody does; FL_FOREVER else
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -400,6 +402,8 @@ struct FlSession {
     bool claiming;  // host: waits for claims
     bool claim_all; // of everything, since we are new
     bool has_hit_rules;
+    bool took_over;  // host: from another one,
+    bool unfollowed; // and nobody has answered us as the host yet
 
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
@@ -503,6 +507,9 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
 
 size_t fl__line_bytes(const FlSessionDef *def);
 
+/// A line is an introduced peer's again: how long it may be silent, and who keeps it alive.
+void fl__line_patience(FlSession *session, int32_t index, FlTime now);
+
 // ---------------------------------------------------------------- join.c
 
 /// True if the datagram belongs to joining, taken or counted.
@@ -594,11 +601,25 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
 void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
 
-/// The host is gone. True: the session goes on without it.
-bool fl__mesh_take_over(FlSession *session, FlTime now);
+/// Tells the host whether a member is reached directly.
+void fl__mesh_tell_reach(FlSession *session, int32_t member, bool direct);
 
 /// Two members want to be introduced, by the word of one.
 void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now);
+
+// ---------------------------------------------------------------- succession.c
+
+/// The host is gone. True: the session may go on without it.
+bool fl__succession_begin(FlSession *session, FlTime now);
+
+/// Leads, follows or gives way, when it is time to.
+void fl__succession_update(FlSession *session, FlTime now);
+
+/// A WELCOME came, and we are in already.
+void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w);
+
+/// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
+void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);
 
 // ---------------------------------------------------------------- lanes.c
 
@@ -758,6 +779,9 @@ void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member);
 
 /// Everything that is there, for a line that begins.
 void fl__news_all(FlSession *session, int32_t line);
+
+/// Nothing is to be told over a line.
+void fl__news_none(FlSession *session, int32_t line);
 
 /// Queues what fits. False: something is left.
 bool fl__news_flush(FlSession *session, int32_t line);
