@@ -137,11 +137,13 @@ static void read_state(const Reading *in)
     }
 }
 
-static void welcomed(FlSession *session, int32_t index, const Welcome *w)
+static void welcomed(const Reading *in, const Welcome *w)
 {
+    FlSession *session = in->session;
+    int32_t index = in->line;
     Line *line = &session->lines[index];
     if (session->state != FL_SESSION_JOINING) {
-        fl__succession_heard(session, index, w);
+        fl__succession_heard(session, index, w, in->packet->stamp);
         return;
     }
     line->offset = w->offset;
@@ -170,7 +172,7 @@ static void read_welcome(const Reading *in)
         fl_reader_fail(r);
     }
     if (in->take && !r->failed) {
-        welcomed(in->session, in->line, &w);
+        welcomed(in, &w);
     }
 }
 

@@ -131,11 +131,12 @@ typedef struct Line {
     bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
     FlTime welcome_next;   // and there is one at least this often
     Welcome
-        early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
-    FlTime offset;      // session time minus the link clock of the end that leads
-    Mappings own_map;   // how arrivals here are placed, for the other end to know
-    Mappings heard_map; // how the other end places them
-    int32_t turn;       // the entity slot at which the next packet goes on
+        early_welcome;    // from an introduced peer that hosts now, before we knew; members 0: none
+    FlTime welcome_stamp; // of the newest one, by the sender's link clock
+    FlTime offset;        // session time minus the link clock of the end that leads
+    Mappings own_map;     // how arrivals here are placed, for the other end to know
+    Mappings heard_map;   // how the other end places them
+    int32_t turn;         // the entity slot at which the next packet goes on
     int32_t state_turn;
     int32_t input_turn;  // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
@@ -615,8 +616,8 @@ bool fl__succession_begin(FlSession *session, FlTime now);
 /// Leads, follows or gives way, when it is time to.
 void fl__succession_update(FlSession *session, FlTime now);
 
-/// A WELCOME came, and we are in already.
-void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w);
+/// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
+void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w, FlTime stamp);
 
 /// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
 void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);

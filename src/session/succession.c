@@ -42,8 +42,7 @@ static void tell_of_host(Line *line, FlTime now)
 
 static void say_changed(FlSession *session)
 {
-    FlNotice notice = {.kind = FL_NOTICE_HOST_CHANGED,
-                       .peer = fl__peer_id(session, session->host)};
+    FlNotice notice = {.kind = FL_NOTICE_HOST_CHANGED, .peer = fl__peer_id(session, session->host)};
     fl__notice(session, &notice);
 }
 
@@ -264,14 +263,21 @@ void fl__succession_update(FlSession *session, FlTime now)
     }
 }
 
-void fl__succession_heard(FlSession *session, int32_t index, const Welcome *w)
+void fl__succession_heard(FlSession *session, int32_t index, const Welcome *w, FlTime stamp)
 {
     Line *line = &session->lines[index];
+    if (stamp < line->welcome_stamp) {
+        return; // overtaken: it may have given way since
+    }
+    line->welcome_stamp = stamp;
     bool host = !line->direct && line->member == session->host;
     bool claims = w->host == line->member;
     if (host && claims) {
         fl__welcome_again(session, index, w);
         return;
+    }
+    if (fl__is_host(session) && w->host >= session->self) {
+        return; // it gives way when it hears us
     }
     // It knows before us that the host is gone, or says so; or our host gives way to another one.
     line->early_welcome = *w;

@@ -32,8 +32,7 @@ static bool plays(const Scene *scene, int32_t node)
 {
     const FlSession *session = scene->net.node[node].session;
     bool was_in = session != NULL && scene->last[node] != INT64_MIN;
-    return net_in(&scene->net, node) ||
-           (was_in && fl_session_state(session) == FL_SESSION_RUNNING);
+    return net_in(&scene->net, node) || (was_in && fl_session_state(session) == FL_SESSION_RUNNING);
 }
 
 static double clocks_apart(const Scene *scene)
