@@ -212,7 +212,7 @@ FL_API int32_t fl_peer_count(const FlSession *session);
 /// Ourselves; {0} until we are in.
 FL_API FlPeerId fl_peer_self(const FlSession *session);
 
-/// The host, also when it is us; {0} until we are in.
+/// The host, also when it is us; {0} until we are in, and between a host that is gone and the next.
 FL_API FlPeerId fl_peer_host(const FlSession *session);
 
 /// The peer of a number, which is the same at all peers; {0} if there is none.

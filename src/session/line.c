@@ -128,6 +128,12 @@ static FlLinkDef link_def(FlSession *session, const Line *line)
     return def;
 }
 
+void fl__line_patience(FlSession *session, int32_t index, FlTime now)
+{
+    FlLinkDef def = link_def(session, &session->lines[index]);
+    fl_link_patience(session->lines[index].link, now, def.keep_alive_ns, def.timeout_ns);
+}
+
 static void line_release(FlSession *session, Line *line)
 {
     fl_link_destroy(line->link);
@@ -241,9 +247,10 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
     fl__line_close(session, index);
     if (host) {
         fl__member_leave(session, member, left, now);
+        fl__succession_parted(session, left, now);
     } else if (direct) {
         fl__mesh_parted(session, member, now);
-    } else if (!fl__mesh_take_over(session, now)) {
+    } else if (!fl__succession_begin(session, now)) {
         fl__session_alone(session, left, now);
         fl__session_end(session, why_lost(session, left));
     }

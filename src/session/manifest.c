@@ -132,7 +132,9 @@ static void settle(FlSession *session, int32_t index, const Item *item, const Fa
         }
         break;
     case ITEM_WELCOME:
-        line->welcome_owed = line->welcome_owed && !fate->delivered;
+        if (fate->delivered && item->value == (uint32_t)session->host) {
+            line->welcome_owed = false;
+        }
         break;
     case ITEM_MAPPING:
         if (fate->delivered && item->value + 1 > line->own_map.told) {

@@ -1,14 +1,10 @@
-// Introduced peers: meeting, reaching, taking over from a host that is gone.
+// Introduced peers: meeting and reaching each other. (succession.c: when the host is gone.)
 //
 // The host tells two members where the other is, and gives them a secret for recognising each other
 // (MEET); both send until they hear each other. Who hears another directly, and has told it that it
 // knows what time it is (MAPPING), gets that one's things directly and tells the host (REACH),
 // which then need not pass them on any more. So nothing is ever missed: until the word has come,
 // what goes both ways arrives twice and is shown once.
-//
-// When the host is gone, the member with the lowest number leads: everybody knows the members, so
-// everybody knows who. Session time goes on without a step; the new host's WELCOME tells the others
-// how it runs.
 #include "private.h"
 
 #include <string.h>
@@ -383,63 +379,6 @@ void fl__mesh_update(FlSession *session, FlTime now)
     }
 }
 
-// ---------------------------------------------------------------- the host is gone
-
-// Everybody knows the members, so everybody comes to the same answer: the lowest number.
-static int32_t successor(const FlSession *session)
-{
-    for (int32_t i = 0; i < session->member_count; i++) {
-        if (session->members[i].present && i != session->host) {
-            return i;
-        }
-    }
-    return FL__NONE;
-}
-
-// A line between introduced peers becomes one between host and client.
-static void promote(FlSession *session, int32_t index, FlTime now)
-{
-    Line *line = &session->lines[index];
-    line->direct = false;
-    line->promoted = true;
-    line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
-    // From now on nobody else says who is gone.
-    FlTime keep_alive = fl__is_host(session) ? FL_FOREVER : session->def.link.keep_alive_ns;
-    fl_link_patience(line->link, now, keep_alive, session->def.link.timeout_ns);
-    fl__line_wake(session, index);
-    for (int32_t i = 0; i < session->member_count; i++) {
-        fl__input_resume(session, index, i);
-    }
-    fl__news_all(session, index);
-    fl__line_watch(session, index, fl_session_time(session, now));
-}
-
-static void lead(FlSession *session, FlTime now)
-{
-    session->host = session->self;
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        session->entities[i].confirmed = session->entities[i].ours;
-    }
-    fl_session_clock_lead(&session->clock, session->told_at, 0);
-    session->time_told = INT64_MIN;
-    memset(session->direct, 0,
-           (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
-    for (int32_t i = 0; i < session->line_count; i++) {
-        if (session->lines[i].used) {
-            promote(session, i, now);
-            session->lines[i].welcome_owed = true;
-            session->lines[i].welcome_next = now;
-        }
-    }
-    for (int32_t i = 0; i < session->member_count; i++) {
-        if (session->members[i].present && i != session->self &&
-            session->members[i].line == FL__NONE) {
-            fl__member_leave(session, i, FL_LEFT_TIMED_OUT, now); // out of our reach
-        }
-    }
-    fl__orphans_ask(session, true, now);
-}
-
 void fl__mesh_tell_reached(FlSession *session)
 {
     for (int32_t i = 0; i < session->line_count; i++) {
@@ -448,50 +387,4 @@ void fl__mesh_tell_reached(FlSession *session)
             (void)tell_reach(session, line->member, !line->silent);
         }
     }
-}
-
-// Session time goes on as it is, now by the clock of another link.
-static void follow(FlSession *session, int32_t index, FlTime now)
-{
-    Line *line = &session->lines[index];
-    FlTime time = fl_session_time(session, now);
-    FlTime local = fl_link_clock(line->link, now);
-    session->epoch = now - local;
-    session->told_at = local;
-    session->claim_turn = FL__NONE; // of the old host's asking
-    fl_session_clock_init(&session->clock);
-    fl_session_clock_lead(&session->clock, local, time);
-    fl_session_clock_adopt(&session->clock, fl_link_peer_clock(line->link), local);
-    session->time_told = INT64_MIN;
-    promote(session, index, now);
-    if (line->early_welcome.members != 0) {
-        fl__welcome_again(session, index, &line->early_welcome);
-    }
-    fl__mesh_tell_reached(session);
-}
-
-bool fl__mesh_take_over(FlSession *session, FlTime now)
-{
-    bool led = session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD;
-    if (led || session->state != FL_SESSION_RUNNING || !session->complete) {
-        return false;
-    }
-    int32_t gone = session->host;
-    int32_t next = successor(session);
-    bool ours = next == session->self;
-    int32_t line = session->members[next].line;
-    if (!ours && (line == FL__NONE || !session->lines[line].heard)) {
-        return false;
-    }
-    fl__member_leave(session, gone, FL_LEFT_TIMED_OUT, now);
-    fl__member_remove_orphans(session); // the word that they are gone may have got lost with it
-    if (ours) {
-        lead(session, now);
-    } else {
-        session->host = next;
-        follow(session, line, now);
-    }
-    FlNotice notice = {.kind = FL_NOTICE_HOST_CHANGED, .peer = fl__peer_id(session, next)};
-    fl__notice(session, &notice);
-    return true;
 }

@@ -107,6 +107,12 @@ void fl__news_all(FlSession *session, int32_t line)
     }
 }
 
+void fl__news_none(FlSession *session, int32_t line)
+{
+    memset(member_bits(session, line), 0, (size_t)session->member_words * sizeof(uint64_t));
+    memset(entity_bits(session, line), 0, (size_t)session->number_words * sizeof(uint64_t));
+}
+
 // ---------------------------------------------------------------- telling
 
 static bool tell(FlSession *session, int32_t line, const FlWriter *writer)
@@ -121,7 +127,7 @@ FlResult fl__tell_host(FlSession *session, const FlWriter *writer)
     FL_ASSERT(!writer->failed);
     int32_t line = session->self != FL__NONE ? session->members[session->host].line : FL__NONE;
     if (line == FL__NONE) {
-        return FL_STALE_ID;
+        return session->lead_at != FL_FOREVER ? FL_WOULD_BLOCK : FL_STALE_ID;
     }
     if (!fl__news_flush(session, line)) {
         return FL_WOULD_BLOCK;
@@ -653,7 +659,7 @@ static bool next_message(FlSession *session, int32_t index, int32_t *count)
     if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
         return false;
     }
-    if (line->direct && line->early_welcome.members != 0) {
+    if (line->early_welcome.members != 0) {
         return false; // it speaks as the host: understood when we know that it is
     }
     return fl_link_take(line->link, session->message, MESSAGE_ROOM, count) == FL_OK;

@@ -178,6 +178,7 @@ bool fl__claimed_heard(FlSession *session, int32_t index, FlReader *r)
     }
     if (session->claiming && fl__is_host(session) && m.round == session->claim_round) {
         session->members[session->lines[index].member].claims_due = false;
+        session->unfollowed = false;
     }
     return true;
 }

@@ -136,21 +136,19 @@ static void read_state(const Reading *in)
     }
 }
 
-static void welcomed(FlSession *session, int32_t index, const Welcome *w)
+static void welcomed(const Reading *in, const Welcome *w)
 {
+    FlSession *session = in->session;
+    int32_t index = in->line;
     Line *line = &session->lines[index];
-    if (line->direct) {
-        line->early_welcome = *w; // it knows before us that the host is gone, or says so
+    if (session->state != FL_SESSION_JOINING) {
+        fl__succession_heard(session, index, w, in->packet->stamp);
         return;
     }
-    if (session->state == FL_SESSION_JOINING) {
-        line->offset = w->offset;
-        Mapping host = {INT64_MIN, w->offset, 0};
-        fl__mapping_heard(&line->heard_map, &host);
-        fl__welcome_take(session, index, w);
-    } else {
-        fl__welcome_again(session, index, w);
-    }
+    line->offset = w->offset;
+    Mapping host = {INT64_MIN, w->offset, 0};
+    fl__mapping_heard(&line->heard_map, &host);
+    fl__welcome_take(session, index, w);
 }
 
 static void read_welcome(const Reading *in)
@@ -169,11 +167,11 @@ static void read_welcome(const Reading *in)
                 topology <= FL_TOPOLOGY_CROWD && w.share >= 1 &&
                 (uint64_t)w.share * (uint64_t)w.members <= numbers && w.offset < OFFSET_END &&
                 w.offset > -OFFSET_END;
-    if (!good || fl__is_host(in->session)) {
+    if (!good || (fl__is_host(in->session) && !in->session->took_over)) {
         fl_reader_fail(r);
     }
     if (in->take && !r->failed) {
-        welcomed(in->session, in->line, &w);
+        welcomed(in, &w);
     }
 }
 
@@ -411,7 +409,7 @@ static void write_welcome(Writing *out)
     fl_writer_put(w, session->share, 32);
     out->left -= FL__WELCOME_BYTES;
     out->line->welcome_next = fl_time_add(out->now, WELCOME_EVERY);
-    carry(out, ITEM_WELCOME, 0, 0);
+    carry(out, ITEM_WELCOME, 0, (uint32_t)session->host);
 }
 
 static void write_mapping(Writing *out)

@@ -9,7 +9,8 @@
 //   refuse.c    who may not come in is told why (REFUSE), plain or sealed
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
-//   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
+//   mesh.c      introduced peers: meeting and reaching each other
+//   succession.c  who leads when the host is gone
 //   manifest.c  what each packet carried, until its fate is known
 //   payload.c   sections of packets: reading and writing
 //   entity.c    the table of entities; the owner's side
@@ -139,11 +140,12 @@ typedef struct Line {
     FlTime welcome_next;   // and there is one at least this often
     bool promoted;         // it led to an introduced peer before
     Welcome
-        early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
-    FlTime offset;      // session time minus the link clock of the end that leads
-    Mappings own_map;   // how arrivals here are placed, for the other end to know
-    Mappings heard_map; // how the other end places them
-    int32_t turn;       // the entity slot at which the next packet goes on
+        early_welcome;    // from an introduced peer that hosts now, before we knew; members 0: none
+    FlTime welcome_stamp; // of the newest one, by the sender's link clock
+    FlTime offset;        // session time minus the link clock of the end that leads
+    Mappings own_map;     // how arrivals here are placed, for the other end to know
+    Mappings heard_map;   // how the other end places them
+    int32_t turn;         // the entity slot at which the next packet goes on
     int32_t state_turn;
     int32_t input_turn;  // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
@@ -427,6 +429,7 @@ struct FlSession {
 
     FlTime missed_next; // when members are looked at next for such that are not reached
     FlTime reach_next; // host: not before this are changes of who reaches whom looked at
+    FlTime lead_at; // the host is gone, and we lead then, if nobody does; FL_FOREVER else
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -454,6 +457,8 @@ struct FlSession {
     bool claiming;  // host: waits for claims
     bool claim_all; // of everything, since we are new
     bool has_hit_rules;
+    bool took_over;  // host: from another one,
+    bool unfollowed; // and nobody has answered us as the host yet
 
     uint64_t count[FL_SESSION_COUNTS];
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
@@ -588,6 +593,9 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
 /// Nobody is reached any more.
 void fl__session_alone(FlSession *session, FlLeft left, FlTime now);
 size_t fl__line_bytes(const FlSessionDef *def);
+
+/// A line is an introduced peer's again: how long it may be silent, and who keeps it alive.
+void fl__line_patience(FlSession *session, int32_t index, FlTime now);
 
 // ---------------------------------------------------------------- join.c
 
@@ -744,11 +752,22 @@ void fl__mesh_tell_reached(FlSession *session);
 /// Sees whether an introduced peer answers, and tells the host. False: it has not for too long.
 bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);
 
-/// The host is gone. True: the session goes on without it.
-bool fl__mesh_take_over(FlSession *session, FlTime now);
-
 /// Two members want to be introduced, by the word of one.
 void fl__mesh_want(FlSession *session, int32_t one, int32_t other, FlTime now);
+
+// ---------------------------------------------------------------- succession.c
+
+/// The host is gone. True: the session may go on without it.
+bool fl__succession_begin(FlSession *session, FlTime now);
+
+/// Leads, follows or gives way, when it is time to.
+void fl__succession_update(FlSession *session, FlTime now);
+
+/// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
+void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w, FlTime stamp);
+
+/// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
+void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);
 
 // ---------------------------------------------------------------- lanes.c
 
@@ -921,6 +940,9 @@ void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member);
 
 /// Everything that is there, for a line that begins.
 void fl__news_all(FlSession *session, int32_t line);
+
+/// Nothing is to be told over a line.
+void fl__news_none(FlSession *session, int32_t line);
 
 /// Queues what fits. False: something is left.
 bool fl__news_flush(FlSession *session, int32_t line);

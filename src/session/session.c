@@ -273,6 +273,7 @@ static void start(FlSession *s, FlTime now)
     s->self = FL__NONE;
     s->agreed.joiner.member = FL__NONE;
     s->claim_turn = FL__NONE;
+    s->lead_at = FL_FOREVER;
     if (s->def.role == FL_ROLE_HOST) {
         s->topology = s->def.topology;
         s->share = (uint32_t)(s->world.def.entity_capacity / s->member_count);
@@ -537,6 +538,7 @@ static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
     }
     if (session->line_next == 0) {
         fl__lanes_host(session, now);
+        fl__succession_update(session, now);
         fl__mesh_update(session, now);
         fl__event_resume(session, now);
         fl__actions_update(session, now);
@@ -622,6 +624,7 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     deadline = orphans < deadline ? orphans : deadline;
     FlTime mesh = fl__mesh_deadline(session);
     deadline = mesh < deadline ? mesh : deadline;
+    deadline = session->lead_at < deadline ? session->lead_at : deadline;
     FlTime lanes = fl__lanes_deadline(session, now);
     deadline = lanes < deadline ? lanes : deadline;
     wake_due(session);

@@ -518,7 +518,12 @@ static void a_hit_has_one_verdict_however_long_its_owner_takes(void **state)
 static void say_claim(Net *net, int32_t node, uint32_t number, uint16_t epoch, bool ended)
 {
     FlSession *session = net->node[node].session;
-    int32_t line = session->members[session->host].line;
+    int32_t to = session->host; // or who has taken over, and is not followed yet
+    for (int32_t i = 0; i < net->count; i++) {
+        bool leads = net->node[i].session != NULL && fl__is_host(net->node[i].session);
+        to = leads ? net_number(net, i) : to;
+    }
+    int32_t line = session->members[to].line;
     FlClaimMessage m = {.number = (uint16_t)number, .epoch = epoch, .ended = ended};
     uint8_t bytes[64];
     FlWriter w;
@@ -590,8 +595,7 @@ static int32_t asking_host(const Net *net, int32_t of)
     for (int32_t i = 0; i < net->count; i++) {
         const FlSession *session = net->node[i].session;
         if (session != NULL && i != of && fl__is_host(session) && session->claiming &&
-            session->claim_all && session->members[net_number(net, of)].claims_due &&
-            net->node[of].session->host == session->self) {
+            session->claim_all && session->members[net_number(net, of)].claims_due) {
             return i;
         }
     }
