@@ -744,7 +744,7 @@ void fl__mesh_understood(FlSession *session, int32_t index);
 void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
-void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+void fl__mesh_parted(FlSession *session, int32_t number, FlTime now);
 
 /// Tells the host whom we reach directly.
 void fl__mesh_tell_reached(FlSession *session);
