@@ -106,7 +106,8 @@ static void what_no_sender_writes_is_refused(void **state)
     FlEntityMessage bad = good;
     bad.traits[FLAGS_AT] |= 16; // there is no such setting
     assert_false(fl__traits_read(&bad, &got));
-    const double caps[] = {-0.1, 1.5, NAN, 1.0}; // out of range; and what the name says anyway
+    const double caps[] = {-0.1, 1.5, (double)NAN,
+                           1.0}; // out of range; and what the name says anyway
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         bad = good;
         memcpy(bad.traits + SETTINGS_AT, &caps[i], 8); // as this machine has it: lowest first
