@@ -104,7 +104,7 @@ typedef struct FlMemberMessage {
 } FlMemberMessage;
 
 /// What an entity is, in the words of those who make it; of no interest here.
-#define FL_GROUP_TRAIT_BYTES 100
+#define FL_GROUP_TRAIT_BYTES 99
 
 /// An entity is there, and whose it is.
 typedef struct FlEntityMessage {

@@ -116,7 +116,7 @@ bool fl_member_message_read(FlReader *r, FlMemberMessage *m)
 }
 
 // ENTITY: kind 8 = 3, number 16, epoch 16, born 16 (not after epoch), owner 16, trait_bytes 8 (at
-// most 100), that many bytes.
+// most 99), that many bytes.
 void fl_entity_message_write(FlWriter *w, const FlEntityMessage *m)
 {
     FL_ASSERT(m->trait_bytes >= 0 && m->trait_bytes <= FL_GROUP_TRAIT_BYTES);

@@ -15,13 +15,12 @@
 //   bits  field     unit   valid
 //   8     kind      -      the game's own
 //   8     listed    -      0 or 1
-//   8     stays     -      0 or 1
+//   8     stays     -      bit 0: it stays; bits 1 to 3: share_cap, longest, patience are there
 //   8     model     -      as in UPDATE; 5: automatic
 //   64    distance  -      threshold, a double above 0
 //   64    angle     rad    likewise
 //   64    silence   ns     above 0
-//   8     settings  -      bits 0 to 2: the next three are there; only what the name does not say
-//   64    share_cap -      0 to 1, a double
+//   64    share_cap -      0 to 1, a double; this and the next two only if the name says another
 //   64    longest   ns     above 0
 //   64    patience  ns     above 0
 //   rest  policy    -      its name, ASCII
@@ -159,7 +158,7 @@ static void put_double(FlWriter *w, double value)
     fl_writer_put(w, bits, 64);
 }
 
-enum { SET_SHARE_CAP = 1, SET_LONGEST = 2, SET_PATIENCE = 4, SET_ALL = 7 };
+enum { STAYS = 1, SET_SHARE_CAP = 2, SET_LONGEST = 4, SET_PATIENCE = 8, ALL_FLAGS = 15 };
 
 // Which settings a policy's name does not say.
 static uint64_t settings_of(const FlSend *send, const FlSend *named)
@@ -169,14 +168,18 @@ static uint64_t settings_of(const FlSend *send, const FlSend *named)
            (send->patience_ns != named->patience_ns ? SET_PATIENCE : 0u);
 }
 
-static void write_settings(FlWriter *w, const FlSend *send, const char *name)
+// The policy that its name alone means.
+static FlSend named_policy(const char *name)
 {
     FlSend named = fl_send_base();
     FlResult parsed = fl_send_parse(name, &named);
     FL_ASSERT(parsed == FL_OK);
     (void)parsed;
-    uint64_t settings = settings_of(send, &named);
-    fl_writer_put(w, settings, 8);
+    return named;
+}
+
+static void write_settings(FlWriter *w, const FlSend *send, uint64_t settings)
+{
     if ((settings & SET_SHARE_CAP) != 0) {
         put_double(w, send->share_cap);
     }
@@ -196,12 +199,14 @@ int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BY
     fl_writer_init(&w, bytes, FL_GROUP_TRAIT_BYTES);
     fl_writer_put(&w, def->kind, 8);
     fl_writer_put(&w, def->listed ? 1 : 0, 8);
-    fl_writer_put(&w, def->stays ? 1 : 0, 8);
+    FlSend named = named_policy(policy);
+    uint64_t settings = settings_of(&def->send, &named);
+    fl_writer_put(&w, (def->stays ? STAYS : 0u) | settings, 8);
     fl_writer_put(&w, (uint64_t)def->model, 8);
     put_double(&w, def->trigger.distance);
     put_double(&w, def->trigger.angle);
     fl_writer_put(&w, (uint64_t)def->trigger.silence_ns, 64);
-    write_settings(&w, &def->send, policy);
+    write_settings(&w, &def->send, settings);
     fl_writer_bytes(&w, policy, (int32_t)strlen(policy));
     FL_ASSERT(!w.failed);
     return fl_writer_size(&w);
@@ -342,9 +347,8 @@ static double take_double(FlReader *r)
 }
 
 // Into `send`, the rest of which the name says when it has been read.
-static uint64_t read_settings(FlReader *r, FlSend *send)
+static void read_settings(FlReader *r, uint64_t settings, FlSend *send)
 {
-    uint64_t settings = fl_reader_take(r, 8);
     if ((settings & SET_SHARE_CAP) != 0) {
         send->share_cap = take_double(r);
     }
@@ -354,13 +358,12 @@ static uint64_t read_settings(FlReader *r, FlSend *send)
     if ((settings & SET_PATIENCE) != 0) {
         send->patience_ns = (FlTime)fl_reader_take(r, 64);
     }
-    return settings;
 }
 
 // A policy by its name and its settings. False: no sender writes that.
 static bool policy_of(const char *name, uint64_t settings, const FlSend *set, FlSend *send)
 {
-    if (settings > SET_ALL || fl_send_parse(name, send) != FL_OK) {
+    if (fl_send_parse(name, send) != FL_OK) {
         return false;
     }
     FlSend named = *send;
@@ -377,23 +380,24 @@ bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
     *def = fl_entity_def_default();
     def->kind = (uint8_t)fl_reader_take(&r, 8);
     uint64_t listed = fl_reader_take(&r, 8);
-    uint64_t stays = fl_reader_take(&r, 8);
+    uint64_t flags = fl_reader_take(&r, 8);
     uint64_t model = fl_reader_take(&r, 8);
     def->trigger.distance = take_double(&r);
     def->trigger.angle = take_double(&r);
     def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
     FlSend set = fl_send_base();
-    uint64_t settings = read_settings(&r, &set);
+    uint64_t settings = flags & ~(uint64_t)STAYS;
+    read_settings(&r, settings, &set);
     char policy[FL_SEND_TEXT_BYTES] = {0};
     int32_t left = fl_reader_left(&r);
-    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || stays > 1 ||
+    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || flags > ALL_FLAGS ||
         model > FL_MODEL_AUTO || model == FL_MODEL_CUBIC || !(def->trigger.distance > 0.0) ||
         !(def->trigger.angle > 0.0) || def->trigger.silence_ns <= 0) {
         return false;
     }
     memcpy(policy, fl_reader_bytes(&r, left), (size_t)left);
     def->listed = listed == 1;
-    def->stays = stays == 1;
+    def->stays = (flags & STAYS) != 0;
     def->model = (FlModel)model;
     return policy_of(policy, settings, &set, &def->send);
 }

@@ -87,14 +87,14 @@ static void every_setting_costs_its_bytes_only(void **state)
         def.send = send_with(settings);
         FlEntityMessage m = traits_of(&def);
         int32_t count = (settings & 1) + (settings >> 1 & 1) + (settings >> 2 & 1);
-        assert_int_equal(m.trait_bytes, 28 + 1 + 8 * count + (int32_t)strlen("equal-50"));
+        assert_int_equal(m.trait_bytes, 28 + 8 * count + (int32_t)strlen("equal-50"));
         FlEntityDef got;
         assert_true(fl__traits_read(&m, &got));
         assert_true(same_send(&got.send, &def.send));
     }
 }
 
-enum { SETTINGS_AT = 28 };
+enum { FLAGS_AT = 2, SETTINGS_AT = 28 };
 
 static void what_no_sender_writes_is_refused(void **state)
 {
@@ -104,25 +104,26 @@ static void what_no_sender_writes_is_refused(void **state)
     def.send = send_with(7);
     FlEntityMessage good = traits_of(&def);
     FlEntityMessage bad = good;
-    bad.traits[SETTINGS_AT] |= 8; // there is no such setting
+    bad.traits[FLAGS_AT] |= 16; // there is no such setting
     assert_false(fl__traits_read(&bad, &got));
-    const double caps[] = {-0.1, 1.5, NAN, 1.0}; // out of range; and what the name says anyway
+    const double caps[] = {-0.1, 1.5, (double)NAN,
+                           1.0}; // out of range; and what the name says anyway
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         bad = good;
-        memcpy(bad.traits + SETTINGS_AT + 1, &caps[i], 8); // as this machine has it: lowest first
+        memcpy(bad.traits + SETTINGS_AT, &caps[i], 8); // as this machine has it: lowest first
         assert_false(fl__traits_read(&bad, &got));
     }
     const FlTime longest[] = {0, -1, FL_SEC(1)};
     const FlTime patience[] = {0, INT64_MIN, FL_SEC(10)};
     for (size_t i = 0; i < 3; i++) {
         bad = good;
-        memcpy(bad.traits + SETTINGS_AT + 9, &longest[i], 8);
+        memcpy(bad.traits + SETTINGS_AT + 8, &longest[i], 8);
         assert_false(fl__traits_read(&bad, &got));
         bad = good;
-        memcpy(bad.traits + SETTINGS_AT + 17, &patience[i], 8);
+        memcpy(bad.traits + SETTINGS_AT + 16, &patience[i], 8);
         assert_false(fl__traits_read(&bad, &got));
     }
-    for (int32_t bytes = 0; bytes < SETTINGS_AT + 25; bytes++) { // cut short
+    for (int32_t bytes = 0; bytes < SETTINGS_AT + 24; bytes++) { // cut short
         bad = good;
         bad.trait_bytes = bytes;
         assert_false(fl__traits_read(&bad, &got));
