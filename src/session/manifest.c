@@ -1,8 +1,9 @@
 // What each packet carried, until its fate is known.
 //
-// Two rings: packets by tag, items by serial; a packet's items lie together. Updates and states wait
-// while the ring is full: a peer that reports nothing gets no more of them. When items run out all
-// the same the oldest packet is given up: what became of it will not be known, which is counted.
+// Two rings: packets by tag, items by serial; a packet's items lie together. Updates and states
+// wait while the ring is full: a peer that reports nothing gets no more of them. When items run out
+// all the same the oldest packet is given up: what became of it will not be known, which is
+// counted.
 #include "private.h"
 
 #include <string.h>
