@@ -63,8 +63,8 @@ static CrowdResult watched(bool overlay, int32_t players)
 
 // ---------------------------------------------------------------- tests
 
-// Ninety by 32 kbit/s, each directly to all others: an upload that does not even carry the coming in
-// is no failure of the experiment, and the search goes on below.
+// Ninety by 32 kbit/s, each directly to all others: an upload that does not even carry the coming
+// in is no failure of the experiment, and the search goes on below.
 static void a_crowd_that_cannot_come_is_not_held(void **state)
 {
     (void)state;
