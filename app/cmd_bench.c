@@ -136,7 +136,7 @@ int cmd_bench(int argc, char **argv)
          .required = true},
         {.name = "clients",
          .value = "N[,N...]",
-         .help = "link: how many clients, 2 to 128 (default: 16,32,64,128)",
+         .help = "link: how many clients (default: 16,32,64,128)",
          .numbers = &clients,
          .min = 2,
          .max = 128},

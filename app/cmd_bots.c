@@ -11,14 +11,14 @@ int play_bots_again(PlayTape *tape, int argc, char **argv)
 {
     PlayChoices choices = play_choices_default();
     choices.frames = 30;
-    choices.direct = 16;
+    choices.direct = 64; // as many as the arena has places; only those it meets take memory
     PlayOptions table = {.count = 0};
     play_options_join(&table, &choices);
     play_options_add(&table, (Option){.name = "count",
                                       .value = "N",
                                       .integer = &choices.count,
                                       .min = 1,
-                                      .max = PLAY_PLAYERS_MAX,
+                                      .max = PLAY_COUNT_MAX,
                                       .help = "so many (1)"});
     play_options_add(
         &table,
@@ -34,8 +34,8 @@ int play_bots_again(PlayTape *tape, int argc, char **argv)
                  .value = "N",
                  .integer = &choices.direct,
                  .min = 1,
-                 .max = PLAY_PLAYERS_MAX,
-                 .help = "in a mesh or hybrid: each talks to at most so many directly (16)"});
+                 .max = PLAY_COUNT_MAX,
+                 .help = "in a mesh or hybrid: each talks to at most so many directly (64)"});
     play_options_drive(&table, &choices);
     play_options_run(&table, &choices);
     PlayGuests guests = {.who = "fairlead bots",

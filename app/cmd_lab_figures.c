@@ -2,12 +2,9 @@
 //
 // To add one: a line in the table. It names the file, the experiment with its options, and which of
 // its charts.
-#define _POSIX_C_SOURCE 200809L // mkdir
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/command.h"
 #include "app/lab_request.h"
@@ -61,15 +58,44 @@ static bool draw(const Figure *figure, LabRequest *request, Text *svg)
     return drawn && !svg->failed;
 }
 
+static bool path_of(const char *folder, const char *name, char path[PATH_BYTES])
+{
+    return snprintf(path, PATH_BYTES, "%s/%s.svg", folder, name) < PATH_BYTES;
+}
+
+static bool is_wanted(const Figure *figure, const char *only)
+{
+    return only == NULL || strcmp(only, figure->name) == 0;
+}
+
+/// Before the work: there are such figures, and they can be written.
+static int check(const char *only, const char *folder)
+{
+    bool made = false;
+    int32_t wanted = 0;
+    for (int32_t i = 0; i < FIGURES; i++) {
+        wanted += is_wanted(&figures[i], only) ? 1 : 0;
+    }
+    if (wanted == 0) {
+        return command_fail(EXIT_BAD_INPUT, who, "there is no figure '%s'", only);
+    }
+    int status = output_folder(who, "--out", folder, &made);
+    for (int32_t i = 0; i < FIGURES && status == OPTIONS_GO_ON; i++) {
+        char path[PATH_BYTES];
+        if (!path_of(folder, figures[i].name, path)) {
+            status = command_fail(EXIT_BAD_INPUT, who, "--out: the folder's name is too long");
+        } else if (is_wanted(&figures[i], only)) {
+            status = output_check(who, "--out", path);
+        }
+    }
+    return status;
+}
+
 static bool write_svg(const char *folder, const char *name, const Text *svg)
 {
     char path[PATH_BYTES];
     Output output;
-    if (snprintf(path, sizeof path, "%s/%s.svg", folder, name) >= PATH_BYTES) {
-        command_fail(EXIT_BAD_INPUT, who, "the folder's name is too long");
-        return false;
-    }
-    if (!output_open(&output, who, path)) {
+    if (!path_of(folder, name, path) || !output_open(&output, who, path)) {
         return false;
     }
     fputs(text_of(svg), output.stream);
@@ -115,19 +141,13 @@ int cmd_lab_figures(int argc, char **argv)
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return command_fail(EXIT_FAILED, who, "cannot make %s: %s", folder, strerror(errno));
+    status = check(only, folder);
+    if (status != OPTIONS_GO_ON) {
+        return status;
     }
-    int32_t made = 0;
     status = 0;
     for (int32_t i = 0; i < FIGURES && status == 0; i++) {
-        if (only == NULL || strcmp(only, figures[i].name) == 0) {
-            status = make(&figures[i], folder);
-            made++;
-        }
-    }
-    if (status == 0 && made == 0) {
-        return command_fail(EXIT_BAD_INPUT, who, "there is no figure '%s'", only);
+        status = is_wanted(&figures[i], only) ? make(&figures[i], folder) : 0;
     }
     return status;
 }

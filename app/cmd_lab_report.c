@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/command.h"
 #include "app/options.h"
@@ -13,8 +14,8 @@ enum { RUNS_MAX = 64, PATH_BYTES = 4096 };
 
 static const char who[] = "fairlead lab report";
 
-/// DIR/results.json. NULL: the error has been printed.
-static json_t *read_folder(const char *folder)
+/// DIR/results.json, and when it was written. NULL: the error has been printed.
+static json_t *read_folder(const char *folder, char made[REPORT_DATE_BYTES])
 {
     char path[PATH_BYTES];
     json_error_t error;
@@ -26,10 +27,14 @@ static json_t *read_folder(const char *folder)
     if (document == NULL) {
         command_fail(EXIT_BAD_INPUT, who, "%s: %s", path, error.text);
     }
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        report_date(status.st_mtime, made);
+    }
     return document;
 }
 
-static json_t *read_stored(const char *db, const char *number)
+static json_t *read_stored(const char *db, const char *number, char made[REPORT_DATE_BYTES])
 {
     char *end;
     long long value = strtoll(number, &end, 10);
@@ -37,20 +42,23 @@ static json_t *read_stored(const char *db, const char *number)
         command_fail(EXIT_BAD_INPUT, who, "with --db runs are named by number, not '%s'", number);
         return NULL;
     }
-    return run_store_read(db, who, value);
+    char kept[REPORT_DATE_BYTES] = "";
+    json_t *document = run_store_read(db, who, value, kept, sizeof kept);
+    snprintf(made, REPORT_DATE_BYTES, "%.16s UTC", kept); // without seconds
+    return document;
 }
 
 /// False: the error has been printed.
-static bool read_run(const char *db, const char *name, ReportRun *run)
+static bool read_run(const char *db, const char *name, char made[REPORT_DATE_BYTES], ReportRun *run)
 {
-    json_t *document = db != NULL ? read_stored(db, name) : read_folder(name);
+    json_t *document = db != NULL ? read_stored(db, name, made) : read_folder(name, made);
     const char *problem = document != NULL ? report_problem(document) : NULL;
     if (problem != NULL) {
         command_fail(EXIT_BAD_INPUT, who, "%s is no result of an experiment: %s", name, problem);
         json_decref(document);
         document = NULL;
     }
-    *run = (ReportRun){.name = name, .document = document};
+    *run = (ReportRun){.name = name, .document = document, .made = made};
     return document != NULL;
 }
 
@@ -87,12 +95,14 @@ int cmd_lab_report(int argc, char **argv)
     const CommandLine line = {who, "One page that needs nothing else: charts, tables, settings.",
                               options, 3};
     int status = options_parse(&line, argc, argv);
+    status = status == OPTIONS_GO_ON ? output_check(who, "--to", path) : status;
     if (status != OPTIONS_GO_ON) {
         return status;
     }
     ReportRun runs[RUNS_MAX] = {{0}};
+    char made[RUNS_MAX][REPORT_DATE_BYTES] = {{0}};
     int32_t count = 0;
-    while (count < names.count && read_run(db, items[count], &runs[count])) {
+    while (count < names.count && read_run(db, items[count], made[count], &runs[count])) {
         count++;
     }
     status = count == names.count ? write_page(runs, count, path) : EXIT_BAD_INPUT;

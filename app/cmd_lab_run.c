@@ -1,10 +1,9 @@
 // fairlead lab run: one experiment, its results to files.
-#define _POSIX_C_SOURCE 200809L // mkdir
-#include <errno.h>
+#define _POSIX_C_SOURCE 200809L // rmdir
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/command.h"
 #include "app/json_output.h"
@@ -26,60 +25,85 @@ static char *path_in(const char *folder, const char *name)
     return path;
 }
 
-/// One of the two: a document or a text. False: the error has been printed.
-static bool write_file(const LabRequest *request, const char *path, const json_t *document,
-                       const char *text)
+/// False: the error has been printed.
+static bool write_file(const LabRequest *request, const char *path, const char *text)
 {
     Output output;
-    bool ok = output_open(&output, request->who, path);
-    if (ok && document != NULL) {
-        json_dumpf(document, output.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-        fputc('\n', output.stream);
-    } else if (ok && text != NULL) {
-        fputs(text, output.stream);
+    if (text == NULL) {
+        command_fail(EXIT_FAILED, request->who, "out of memory");
+        return false;
     }
-    return ok && output_close(&output, request->who);
+    if (!output_open(&output, request->who, path)) {
+        return false;
+    }
+    fputs(text, output.stream);
+    return output_close(&output, request->who);
 }
 
-static bool write_in_folder(const LabRequest *request, const char *name, const json_t *document,
-                            const char *text)
+static bool write_in_folder(const LabRequest *request, const char *name, const char *text)
 {
     char *path = path_in(request->out, name);
     if (path == NULL) {
         command_fail(EXIT_FAILED, request->who, "out of memory");
         return false;
     }
-    bool ok = write_file(request, path, document, text);
+    bool ok = write_file(request, path, text);
     free(path);
     return ok;
 }
 
 static int write_results(const LabRequest *request, const json_t *document, const LabResult *result)
 {
-    if (mkdir(request->out, 0777) != 0 && errno != EEXIST) {
-        return command_fail(EXIT_FAILED, request->who, "cannot make %s: %s", request->out,
-                            strerror(errno));
-    }
-    bool ok = write_in_folder(request, "results.json", document, NULL);
+    char *results = json_text(document, JSON_INDENT(1));
+    bool ok = write_in_folder(request, "results.json", results);
+    free(results);
     if (ok && result->series.count > 0) {
-        ok = write_in_folder(request, "series.csv", NULL, text_of(&result->series));
+        ok = write_in_folder(request, "series.csv", text_of(&result->series));
     }
     if (ok) {
         Text page = {0};
-        const ReportRun run = {request->out, document, text_of(&result->picture)};
+        char made[REPORT_DATE_BYTES];
+        report_date(time(NULL), made);
+        const ReportRun run = {request->out, document, made, text_of(&result->picture)};
         report_page(&run, 1, &page);
-        ok = write_in_folder(request, "report.html", NULL, text_of(&page));
+        ok = write_in_folder(request, "report.html", text_of(&page));
         text_free(&page);
     }
     return ok ? 0 : EXIT_FAILED;
 }
 
-static int write_picture(const LabRequest *request, const LabResult *result)
+// ---------------------------------------------------------------- before the work
+
+/// Makes the folder and looks at what would be written into it. *made: it was not there.
+static int check_folder(const LabRequest *request, bool *made)
 {
-    if (result->picture.count == 0) {
-        return command_fail(EXIT_BAD_INPUT, request->who, "--svg: this experiment draws none");
+    static const char *const names[] = {"results.json", "series.csv", "report.html"};
+    int status = output_folder(request->who, "--out", request->out, made);
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == OPTIONS_GO_ON; i++) {
+        char *path = path_in(request->out, names[i]);
+        status = path != NULL ? output_check(request->who, "--out", path)
+                              : command_fail(EXIT_FAILED, request->who, "out of memory");
+        free(path);
     }
-    return write_file(request, request->svg, NULL, text_of(&result->picture)) ? 0 : EXIT_FAILED;
+    return status;
+}
+
+/// A run may take hours: what it could not keep is said now.
+static int check_outputs(const LabRequest *request, bool *made)
+{
+    int status = OPTIONS_GO_ON;
+    if (request->svg != NULL) {
+        status = request->experiment->draws
+                     ? output_check(request->who, "--svg", request->svg)
+                     : command_fail(EXIT_BAD_INPUT, request->who,
+                                    "--svg: %s draws no picture; --out DIR writes a page with its "
+                                    "charts",
+                                    request->experiment->name);
+    }
+    if (status == OPTIONS_GO_ON && request->db != NULL) {
+        status = run_store_check(request->db, request->who) ? OPTIONS_GO_ON : EXIT_BAD_INPUT;
+    }
+    return status == OPTIONS_GO_ON && request->out != NULL ? check_folder(request, made) : status;
 }
 
 // ---------------------------------------------------------------- the command
@@ -92,7 +116,8 @@ static int report(const LabRequest *request, const LabRun *run, const LabResult 
     }
     int status = request->out != NULL ? write_results(request, document, result) : 0;
     if (status == 0 && request->svg != NULL) {
-        status = write_picture(request, result);
+        const char *picture = text_of(&result->picture);
+        status = write_file(request, request->svg, picture) ? 0 : EXIT_FAILED;
     }
     if (status == 0 && request->db != NULL) {
         int64_t number;
@@ -115,10 +140,17 @@ static int run_experiment(LabRequest *request)
 {
     LabRun run;
     LabResult result;
-    int status = lab_request_run(request, &run, &result);
+    bool made = false;
+    int status = check_outputs(request, &made);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    status = lab_request_run(request, &run, &result);
     if (status == 0) {
         status = report(request, &run, &result);
         lab_result_free(&result);
+    } else if (made) {
+        (void)rmdir(request->out); // empty: the run came to nothing
     }
     return status;
 }

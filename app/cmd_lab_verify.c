@@ -10,12 +10,14 @@
 #include "app/output.h"
 #include "app/progress.h"
 #include "lab/claims.h"
+#include "lab/report.h"
 
 static const char who[] = "fairlead lab verify";
 
 static const char summary[] =
     "Measures the papers' claims again: one line each, with numbers, 95 % intervals and a\n"
-    "verdict. The exit status is 0 if every verdict is the expected one, 1 if one has changed.\n"
+    "verdict, as soon as it is known. The exit status is 0 if every verdict is the expected one,\n"
+    "1 if one has changed or an experiment failed: then the others go on, and its line says why.\n"
     "Quick by default: few and short runs.";
 
 #define EXPECTATIONS_FILE "lab/expectations.txt"
@@ -129,34 +131,42 @@ static char *read_file(const char *path)
     return text;
 }
 
-/// How many of the wanted claims' verdicts differ from `text`. -1: it is no such file (told).
-static int32_t count_changed(const Request *request, const ClaimSet *set, const char *text,
-                             bool changed[CLAIMS_CAPACITY])
+/// Is it a file of expectations, as far as the wanted claims go? Answers OPTIONS_GO_ON, or the exit
+/// status.
+static int check_expectations(const Request *request, const ClaimSet *set, const char *text)
 {
-    int32_t count = 0;
     for (int32_t i = 0; i < claim_count; i++) {
         Verdict expected;
         int32_t line;
-        changed[i] = false;
-        if (!set->wanted[i]) {
-            continue;
+        if (set->wanted[i] &&
+            expectation_find(text, claims[i].id, request->full, &expected, &line) == FL_BAD_VALUE) {
+            return command_fail(EXIT_BAD_INPUT, who, "%s:%d: not a claim and two verdicts",
+                                request->expect != NULL ? request->expect : "built-in expectations",
+                                (int)line);
         }
-        if (expectation_find(text, claims[i].id, request->full, &expected, &line) == FL_BAD_VALUE) {
-            command_fail(EXIT_BAD_INPUT, who, "%s:%d: not a claim and two verdicts",
-                         request->expect != NULL ? request->expect : "built-in expectations",
-                         (int)line);
-            return -1;
-        }
-        changed[i] = verdict_changed(expected, set->findings[i].verdict, request->full);
-        count += changed[i] ? 1 : 0;
     }
-    return count;
+    return OPTIONS_GO_ON;
+}
+
+static bool has_changed(const Request *request, const ClaimSet *set, const char *text,
+                        int32_t claim)
+{
+    Verdict expected;
+    int32_t line;
+    FlResult found = expectation_find(text, claims[claim].id, request->full, &expected, &line);
+    FL_ASSERT(found != FL_BAD_VALUE); // it has been checked
+    return verdict_changed(expected, set->findings[claim].verdict, request->full);
+}
+
+static const char *update_path(const Request *request)
+{
+    return request->expect != NULL ? request->expect : EXPECTATIONS_FILE;
 }
 
 /// Keeps what the file says of other claims and of the other mode.
-static int update(const Request *request, const ClaimSet *set)
+static bool update(const Request *request, const ClaimSet *set)
 {
-    const char *path = request->expect != NULL ? request->expect : EXPECTATIONS_FILE;
+    const char *path = update_path(request);
     FILE *there = fopen(path, "r");
     char *before = there != NULL ? read_file(path) : NULL;
     if (there != NULL) {
@@ -172,41 +182,125 @@ static int update(const Request *request, const ClaimSet *set)
     }
     text_free(&text);
     free(before);
-    return ok ? 0 : EXIT_FAILED;
+    return ok;
 }
 
 // ---------------------------------------------------------------- telling
+//
+// Every claim is told as soon as it is measured: who ends a run of hours keeps what it has found.
 
-static bool is_measured(const ClaimSet *set, int32_t claim)
+/// One verification.
+typedef struct Verification {
+    const Request *request;
+    ClaimSet *set;
+    const char *expected; ///< A file's text, or what is built in.
+    int32_t told;         ///< So many claims of the table: the next to be told.
+    int32_t changed;
+    bool kept;     ///< --update: the file has been written so far.
+    bool any_told; ///< At least one.
+    Progress progress;
+    double begun_s; ///< The group was.
+    char what[80];  ///< Shown while it takes long.
+} Verification;
+
+static void begin_markdown(const Request *request)
 {
-    return set->findings[claim].verdict >= VERDICT_HOLDS;
+    char day[REPORT_DATE_BYTES];
+    report_date(time(NULL), day);
+    day[strcspn(day, " ")] = '\0';
+    printf("# The papers' claims, measured\n\n"
+           "Made by `build/fairlead lab verify%s --markdown > docs/claims.md` (version %s, seed "
+           "%lld, %s). Intervals are 95 %%,\nover runs; three figures in a row are at 100, 300 and "
+           "800 ms. [The guide](guide/lab.md) says how each is measured; "
+           "`build/fairlead lab verify%s --only A1` repeats one of them.\n\n"
+           "| id | claim | we call it true if | measured | verdict | shown by |\n"
+           "|---|---|---|---|---|---|\n",
+           request->full ? " --full" : "", FL_VERSION, (long long)request->seed, day,
+           request->full ? " --full" : "");
 }
 
-static void print_lines(const Request *request, const ClaimSet *set, const bool *changed)
+static void begin(const Request *request)
 {
-    for (int32_t i = 0; i < claim_count; i++) {
-        if (!set->wanted[i]) {
-            continue;
-        }
-        const Finding *finding = &set->findings[i];
-        printf("%-4s %-24s%s %s", claims[i].id, verdict_word(finding->verdict),
-               changed[i] ? "CHANGED" : "", claims[i].words);
-        if (finding->measured.count > 0) {
-            printf(" | %s", text_of(&finding->measured));
-        }
-        if (is_measured(set, i)) {
-            printf(" | fairlead lab verify --only %s%s", claims[i].id,
-                   request->full ? " --full" : "");
-        }
-        putchar('\n');
+    if (request->json) {
+        printf("{\n \"version\": \"%s\",\n \"seed\": %lld,\n \"full\": %s,\n \"claims\": [",
+               FL_VERSION, (long long)request->seed, request->full ? "true" : "false");
+    } else if (request->markdown) {
+        begin_markdown(request);
     }
+}
+
+static void print_line(const Request *request, const Claim *claim, const Finding *finding,
+                       bool changed)
+{
+    printf("%-4s %-24s%s %s", claim->id, verdict_word(finding->verdict), changed ? "CHANGED" : "",
+           claim->words);
+    if (finding->measured.count > 0) {
+        printf(" | %s", text_of(&finding->measured));
+    }
+    if (finding->verdict >= VERDICT_HOLDS) {
+        printf(" | fairlead lab verify --only %s%s", claim->id, request->full ? " --full" : "");
+    }
+    putchar('\n');
+}
+
+static void print_markdown(const Claim *claim, const Finding *finding)
+{
+    const char *command = claim->command != NULL ? claim->command : "";
+    printf("| %s | %s | %s | %s | %s | %s%s%s |\n", claim->id, claim->words, claim->criterion,
+           text_of(&finding->measured), verdict_word(finding->verdict),
+           *command != '\0' ? "`lab " : "", command, *command != '\0' ? "`" : "");
+}
+
+static void print_json(const Claim *claim, const Finding *finding, bool changed, bool first)
+{
+    json_t *one = json_object();
+    json_object_set_new(one, "id", json_string(claim->id));
+    json_object_set_new(one, "claim", json_string(claim->words));
+    json_object_set_new(one, "criterion", json_string(claim->criterion));
+    json_object_set_new(one, "measured", json_string(text_of(&finding->measured)));
+    json_object_set_new(one, "verdict", json_string(verdict_word(finding->verdict)));
+    json_object_set_new(one, "changed", json_boolean(changed));
+    fputs(first ? "\n" : ",\n", stdout);
+    json_dumpf(one, stdout, JSON_INDENT(1));
+    json_decref(one);
+}
+
+static void tell_claim(Verification *v, int32_t claim)
+{
+    const Finding *finding = &v->set->findings[claim];
+    bool changed = has_changed(v->request, v->set, v->expected, claim);
+    v->changed += changed ? 1 : 0;
+    if (v->request->json) {
+        print_json(&claims[claim], finding, changed, !v->any_told);
+    } else if (v->request->markdown) {
+        print_markdown(&claims[claim], finding);
+    } else {
+        print_line(v->request, &claims[claim], finding, changed);
+    }
+    v->any_told = true;
+}
+
+/// Tells what has been found since the last time.
+static void tell(Verification *v)
+{
+    progress_end(&v->progress);
+    if (v->request->update) {
+        v->kept = update(v->request, v->set);
+    }
+    while (v->told < claim_count && (!v->set->wanted[v->told] || claims_settled(v->set, v->told))) {
+        if (v->set->wanted[v->told]) {
+            tell_claim(v, v->told);
+        }
+        v->told++;
+    }
+    fflush(stdout);
 }
 
 /// The last line: how many of each verdict, best first.
 static void print_sum(const ClaimSet *set, int32_t changed)
 {
-    static const Verdict order[VERDICTS] = {VERDICT_HOLDS, VERDICT_FAILS, VERDICT_FEW_RUNS,
-                                            VERDICT_NOT_YET, VERDICT_CANNOT};
+    static const Verdict order[VERDICTS] = {VERDICT_HOLDS,   VERDICT_FAILS,  VERDICT_FEW_RUNS,
+                                            VERDICT_NOT_YET, VERDICT_CANNOT, VERDICT_FAILED};
     int32_t counts[VERDICTS] = {0};
     int32_t all = 0;
     for (int32_t i = 0; i < claim_count; i++) {
@@ -222,136 +316,120 @@ static void print_sum(const ClaimSet *set, int32_t changed)
     printf("; as expected: %s\n", changed == 0 ? "all" : "not all");
 }
 
-static void print_markdown(const Request *request, const ClaimSet *set)
+static void end(const Verification *v)
 {
-    printf("# The papers' claims, measured\n\n"
-           "Made by `build/fairlead lab verify%s --markdown > docs/claims.md` (version %s, seed "
-           "%lld). Intervals are 95 %%,\nover runs; three figures in a row are at 100, 300 and 800 "
-           "ms. [The guide](guide/lab.md) says how each is measured; "
-           "`build/fairlead lab verify%s --only A1` repeats one of them.\n\n"
-           "| id | claim | we call it true if | measured | verdict | shown by |\n"
-           "|---|---|---|---|---|---|\n",
-           request->full ? " --full" : "", FL_VERSION, (long long)request->seed,
-           request->full ? " --full" : "");
-    for (int32_t i = 0; i < claim_count; i++) {
-        const Claim *claim = &claims[i];
-        if (set->wanted[i]) {
-            const char *command = claim->command != NULL ? claim->command : "";
-            printf("| %s | %s | %s | %s | %s | %s%s%s |\n", claim->id, claim->words,
-                   claim->criterion, text_of(&set->findings[i].measured),
-                   verdict_word(set->findings[i].verdict), *command != '\0' ? "`lab " : "", command,
-                   *command != '\0' ? "`" : "");
-        }
+    if (v->request->json) {
+        puts("\n ]\n}");
+    } else if (!v->request->markdown) {
+        print_sum(v->set, v->changed);
     }
+    fflush(stdout);
 }
 
-static int print_json(const Request *request, const ClaimSet *set, const bool *changed)
+/// The exit status, and what is to be said about it.
+static int judge(const Verification *v, LabStatus measured)
 {
-    json_t *document = json_object();
-    json_t *list = json_array();
-    for (int32_t i = 0; i < claim_count; i++) {
-        if (set->wanted[i]) {
-            json_t *one = json_object();
-            json_object_set_new(one, "id", json_string(claims[i].id));
-            json_object_set_new(one, "claim", json_string(claims[i].words));
-            json_object_set_new(one, "criterion", json_string(claims[i].criterion));
-            json_object_set_new(one, "measured", json_string(text_of(&set->findings[i].measured)));
-            json_object_set_new(one, "verdict",
-                                json_string(verdict_word(set->findings[i].verdict)));
-            json_object_set_new(one, "changed", json_boolean(changed[i]));
-            json_array_append_new(list, one);
+    if (measured != LAB_OK) {
+        Text failed = {0};
+        for (int32_t i = 0; i < claim_count; i++) {
+            if (v->set->wanted[i] && v->set->findings[i].verdict == VERDICT_FAILED) {
+                text_add(&failed, "%s%s", failed.count > 0 ? ", " : "", claims[i].id);
+            }
         }
+        int status =
+            command_fail(measured == LAB_BAD_INPUT ? EXIT_BAD_INPUT : EXIT_FAILED, who,
+                         "could not be measured: %s; their lines say why", text_of(&failed));
+        text_free(&failed);
+        return status;
     }
-    json_object_set_new(document, "version", json_string(FL_VERSION));
-    json_object_set_new(document, "seed", json_integer(request->seed));
-    json_object_set_new(document, "full", json_boolean(request->full));
-    json_object_set_new(document, "claims", list);
-    return json_print(document, who);
-}
-
-static int tell(const Request *request, const ClaimSet *set, const char *expected)
-{
-    bool changed[CLAIMS_CAPACITY];
-    int32_t count = count_changed(request, set, expected, changed);
-    if (count < 0) {
-        return EXIT_BAD_INPUT;
+    if (v->request->update) {
+        return v->kept ? 0 : EXIT_FAILED;
     }
-    if (request->json) {
-        print_json(request, set, changed);
-    } else if (request->markdown) {
-        print_markdown(request, set);
-    } else {
-        print_lines(request, set, changed);
-        print_sum(set, count);
-    }
-    if (request->update) {
-        return update(request, set);
-    }
-    return count == 0
-               ? 0
-               : command_fail(EXIT_FAILED, who,
-                              "%d verdicts are not as expected; --update accepts them", (int)count);
+    return v->changed == 0 ? 0
+                           : command_fail(EXIT_FAILED, who,
+                                          "%d verdicts are not as expected; --update accepts them",
+                                          (int)v->changed);
 }
 
 // ---------------------------------------------------------------- the command
 
-/// What is shown while it takes long: a bar on a terminal, else a line whenever a group is done.
-typedef struct Watch {
-    Progress progress;
-    double begun_s; ///< The group was.
-    char what[80];
-} Watch;
-
 static void show_progress(void *ctx, int64_t done, int64_t of)
 {
-    progress_step(&((Watch *)ctx)->progress, done, of);
+    progress_step(&((Verification *)ctx)->progress, done, of);
 }
 
+/// A bar on a terminal, else a line whenever a group is done.
 static void show_group(void *ctx, const ClaimGroup *group, bool begins)
 {
-    Watch *watch = ctx;
+    Verification *v = ctx;
     bool one = group->first == group->last;
-    double now_s = progress_seconds(&watch->progress);
+    double now_s = progress_seconds(&v->progress);
     if (begins) {
-        watch->begun_s = now_s;
-        snprintf(watch->what, sizeof watch->what, "verifying, part %d of %d: %s%s%s",
-                 (int)group->number, (int)group->of, group->first, one ? "" : " to ",
-                 one ? "" : group->last);
-        progress_rename(&watch->progress, watch->what);
-    } else if (!watch->progress.terminal) {
-        fprintf(stderr, "%s: %.1f s\n", watch->what, now_s - watch->begun_s);
+        v->begun_s = now_s;
+        snprintf(v->what, sizeof v->what, "verifying, part %d of %d: %s%s%s", (int)group->number,
+                 (int)group->of, group->first, one ? "" : " to ", one ? "" : group->last);
+        progress_rename(&v->progress, v->what);
+        return;
     }
+    if (!v->progress.terminal) {
+        fprintf(stderr, "%s: %.1f s\n", v->what, now_s - v->begun_s);
+    }
+    tell(v);
+}
+
+static int check_trace(const Request *request)
+{
+    FILE *trace = fopen(request->trace, "rb");
+    if (trace == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--trace: cannot read %s: %s; start it where the folder data/ is, or "
+                            "name a recorded match",
+                            request->trace, strerror(errno));
+    }
+    (void)fclose(trace);
+    return OPTIONS_GO_ON;
+}
+
+/// Before the work, which may take an hour. *file: what --expect names, if it is to be read.
+static int check(const Request *request, ClaimSet *set, char **file)
+{
+    int status = choose(request, set);
+    if (status == OPTIONS_GO_ON && claims_need_trace(set)) {
+        status = check_trace(request);
+    }
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    if (request->update) {
+        const char *option = request->expect != NULL ? "--expect" : "--update";
+        return output_check(who, option, update_path(request));
+    }
+    if (request->expect != NULL && (*file = read_file(request->expect)) == NULL) {
+        return EXIT_BAD_INPUT;
+    }
+    return check_expectations(request, set, *file != NULL ? *file : expectations_built_in);
 }
 
 static int verify(const Request *request, ClaimSet *set)
 {
-    int status = choose(request, set);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
     char *file = NULL;
-    if (request->expect != NULL && !request->update) {
-        file = read_file(request->expect);
-        if (file == NULL) {
-            return EXIT_BAD_INPUT;
-        }
-    }
-    Watch watch = {.begun_s = 0.0};
-    progress_begin(&watch.progress, "verifying");
-    VerifyDef def = {.full = request->full,
-                     .trace = request->trace,
-                     .seed = (uint64_t)request->seed,
-                     .progress_fn = show_progress,
-                     .progress_ctx = &watch,
-                     .group_fn = show_group};
-    LabError error;
-    LabStatus measured = claims_measure(&def, set, &error);
-    progress_end(&watch.progress);
-    if (measured != LAB_OK) {
-        status = command_fail(measured == LAB_BAD_INPUT ? EXIT_BAD_INPUT : EXIT_FAILED, who, "%s",
-                              error.text);
-    } else {
-        status = tell(request, set, file != NULL ? file : expectations_built_in);
+    int status = check(request, set, &file);
+    if (status == OPTIONS_GO_ON) {
+        Verification v = {.request = request,
+                          .set = set,
+                          .expected = file != NULL ? file : expectations_built_in};
+        progress_begin(&v.progress, "verifying");
+        VerifyDef def = {.full = request->full,
+                         .trace = request->trace,
+                         .seed = (uint64_t)request->seed,
+                         .progress_fn = show_progress,
+                         .progress_ctx = &v,
+                         .group_fn = show_group};
+        begin(request);
+        LabStatus measured = claims_measure(&def, set);
+        tell(&v);
+        end(&v);
+        status = judge(&v, measured);
     }
     free(file);
     return status;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/command.h"
+#include "app/play_key.h"
 #include "app/play_options.h"
 
 static const char who[] = "fairlead serve";
@@ -84,10 +85,23 @@ static void add_door(PlayOptions *table, PlayChoices *c)
                                      .max = PLAY_PLAYERS_MAX,
                                      .help = "let in so many, watchers included (16)"});
     play_options_add(
+        table, (Option){.name = "upload-kbps",
+                        .value = "N",
+                        .integer = &c->upload_kbps,
+                        .max = 7999999,
+                        .help = "send at most so many kbit/s in all, headers counted; 8 or more, "
+                                "0: as\nmuch as there is to send (0)"});
+    play_options_add(
         table,
         (Option){.name = "sealed",
                  .flag = &c->sealed,
                  .help = "by invite only, nobody else reads or forges (this is the default)"});
+    play_options_add(table,
+                     (Option){.name = "key",
+                              .value = "FILE",
+                              .text = &c->key,
+                              .help = "keep our key here (made if missing): invites are then good\n"
+                                      "after a restart, too"});
     play_options_add(
         table,
         (Option){.name = "open", .flag = &c->open, .help = "anybody may join, nothing is sealed"});
@@ -100,8 +114,14 @@ static int check(const PlayChoices *c, PlayHostDef *def)
         return command_fail(EXIT_BAD_INPUT, who, "there is no game '%s' here; there are %s",
                             c->plain[0], play_game_names());
     }
+    if (c->upload_kbps > 0 && c->upload_kbps < 8) {
+        return command_fail(EXIT_BAD_INPUT, who, "--upload-kbps: 8 at least, or 0 for no limit");
+    }
     if (c->open && c->sealed) {
         return command_fail(EXIT_BAD_INPUT, who, "--open and --sealed exclude each other");
+    }
+    if (c->open && c->key != NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "--open takes no --key: nobody needs an invite");
     }
     def->part.game = game;
     def->topology = game->topology;
@@ -117,8 +137,10 @@ static int check(const PlayChoices *c, PlayHostDef *def)
 static void announce_json(const PlayDoor *door, const char *bound, const char *address,
                           const char *page)
 {
-    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"invite\": \"%s\", \"page\": \"%s\"}\n",
-           bound, address, door->invite, page);
+    bool forwarded = door->address.port != door->bound.port;
+    printf("{\"listening\": \"%s\", \"address\": \"%s\", \"forwarded\": %s, \"invite\": \"%s\", "
+           "\"page\": \"%s\"}\n",
+           bound, address, forwarded ? "true" : "false", door->invite, page);
 }
 
 static void announce(const PlayDoor *door, const char *page, bool json)
@@ -136,6 +158,11 @@ static void announce(const PlayDoor *door, const char *page, bool json)
     } else {
         printf("listening on %s; others get in with\n  fairlead join %s\n", bound,
                sealed ? door->invite : address);
+        if (door->address.port != door->bound.port) {
+            printf("we do not listen on port %u: a router or `fairlead wan` must pass it on to "
+                   "port %u\n",
+                   (unsigned)door->address.port, (unsigned)door->bound.port);
+        }
         if (has_lan) {
             printf("and from other machines of this network with\n  fairlead join %s\n",
                    sealed ? door->lan_invite : lan);
@@ -163,12 +190,14 @@ static PlayHostDef host_def(const PlayChoices *c)
                                 .keys = c->play,
                                 .policy = c->policy,
                                 .seed = (uint64_t)c->seed,
-                                .timeout_s = c->timeout},
+                                .timeout_s = c->timeout,
+                                .players = (int32_t)c->players},
                        .rules = c->rules,
                        .port = c->port,
                        .address = c->address,
-                       .players = (int32_t)c->players,
-                       .open = c->open};
+                       .upload_bytes_s = (double)c->upload_kbps * 125.0,
+                       .open = c->open,
+                       .keyed = c->key != NULL};
     return def;
 }
 
@@ -215,6 +244,9 @@ int play_serve_again(PlayTape *tape, int argc, char **argv)
     int status = options_parse(&line, argc, argv);
     PlayHostDef def = host_def(&c);
     status = status == OPTIONS_GO_ON ? check(&c, &def) : status;
+    if (status == OPTIONS_GO_ON && tape == NULL && c.key != NULL) {
+        status = play_key_read(who, c.key, def.key);
+    }
     if (status == OPTIONS_GO_ON && tape == NULL) {
         status = play_tape_record(who, c.record, argc, argv, &tape);
     }

@@ -7,6 +7,7 @@
 #include "app/command.h"
 #include "app/json_output.h"
 #include "app/options.h"
+#include "app/output.h"
 #include "app/progress.h"
 #include "app/reckon_picture.h"
 #include "app/reckon_report.h"
@@ -31,6 +32,7 @@ typedef struct Request {
     bool json;
     const char *svg;
     const char *entity; ///< NULL: whoever shows most.
+    int64_t entity_number;
 } Request;
 
 static int parse(Request *request, int argc, char **argv)
@@ -80,7 +82,7 @@ static int parse(Request *request, int argc, char **argv)
 }
 
 /// Turns the request into what the lab takes. Answers OPTIONS_GO_ON or an exit status.
-static int prepare(const Request *request, FlExporterDef *def)
+static int prepare(Request *request, FlExporterDef *def)
 {
     *def = fl_exporter_def_default();
     if (fl_model_find(request->model, &def->model) != FL_OK || def->model == FL_MODEL_CUBIC) {
@@ -94,7 +96,13 @@ static int prepare(const Request *request, FlExporterDef *def)
     if (request->entity != NULL && request->svg == NULL) {
         return command_fail(EXIT_BAD_INPUT, who, "--entity says whom to draw: it needs --svg FILE");
     }
-    return OPTIONS_GO_ON;
+    if (request->entity != NULL &&
+        !integer_read(request->entity, request->entity + strlen(request->entity),
+                      &request->entity_number)) {
+        return command_fail(EXIT_BAD_INPUT, who, "--entity: '%s' is not an integer",
+                            request->entity);
+    }
+    return request->svg != NULL ? output_check(who, "--svg", request->svg) : OPTIONS_GO_ON;
 }
 
 static int draw(const Request *request, const Trace *trace, const ReckonDef *def)
@@ -103,20 +111,14 @@ static int draw(const Request *request, const Trace *trace, const ReckonDef *def
     for (int32_t d = 1; d < def->delay_count; d++) {
         longest = def->delays_ns[d] > def->delays_ns[longest] ? d : longest;
     }
-    ReckonPicture picture = {
+    const ReckonPicture picture = {
         .title = request->path,
         .trace = trace,
         .exporter = &def->exporter,
         .delay_ns = def->delays_ns[longest],
+        .one_entity = request->entity != NULL,
+        .entity = request->entity_number,
     };
-    if (request->entity != NULL) {
-        const char *end = request->entity + strlen(request->entity);
-        if (!integer_read(request->entity, end, &picture.entity)) {
-            return command_fail(EXIT_BAD_INPUT, who, "--entity: '%s' is not an integer",
-                                request->entity);
-        }
-        picture.one_entity = true;
-    }
     return reckon_picture_write(&picture, request->svg, who);
 }
 

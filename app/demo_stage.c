@@ -45,7 +45,8 @@ int demo_record_check(const DemoRecord *record, int32_t count)
     for (int32_t i = 0; record->path != NULL && i < count; i++) {
         char path[PATH_BYTES];
         errno = ENAMETOOLONG;
-        FILE *file = path_of(record, i, path) ? fopen(path, "w") : NULL;
+        FILE *file =
+            path_of(record, i, path) ? fopen(path, "a") : NULL; // what is there stays, as yet
         if (file == NULL) {
             return command_fail(EXIT_BAD_INPUT, record->who, "--record: cannot write %s.%d: %s",
                                 record->path, (int)i, strerror(errno));

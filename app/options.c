@@ -22,9 +22,12 @@ static int refuse_value(const CommandLine *line, const Option *option, const cha
         return command_fail(EXIT_BAD_INPUT, line->command, "%s%s: '%s' is not valid", dashes, name,
                             value);
     }
-    return command_fail(EXIT_BAD_INPUT, line->command, "%s%s: '%s' is not %s from %g to %g", dashes,
-                        name, value, option->integer != NULL ? "an integer" : "a number",
-                        option->min, option->max);
+    char min[NUMBER_TEXT_BYTES];
+    char max[NUMBER_TEXT_BYTES];
+    number_text(option->min, min);
+    number_text(option->max, max);
+    return command_fail(EXIT_BAD_INPUT, line->command, "%s%s: '%s' is not %s from %s to %s", dashes,
+                        name, value, option->integer != NULL ? "an integer" : "a number", min, max);
 }
 
 // ---------------------------------------------------------------- values
@@ -182,7 +185,7 @@ static int check_required(const CommandLine *line, size_t taken)
 
 // ---------------------------------------------------------------- help
 
-static void print_option(const char *left, const char *help)
+static void print_option(const char *left, const char *help, const char *limits)
 {
     printf("  %-20s ", left);
     for (; *help != '\0'; help++) {
@@ -191,7 +194,24 @@ static void print_option(const char *left, const char *help)
             printf("%23s", "");
         }
     }
-    putchar('\n');
+    printf("%s\n", limits);
+}
+
+/// " [2 to 2000]": the option's limits, from the table that values are checked with. A maximum that
+/// nobody comes near is left out.
+static void limits_text(const Option *option, char *text, size_t bytes)
+{
+    char min[NUMBER_TEXT_BYTES];
+    char max[NUMBER_TEXT_BYTES];
+    bool number = option->integer != NULL || option->number != NULL || option->numbers != NULL;
+    number_text(option->min, min);
+    number_text(option->max, max);
+    text[0] = '\0';
+    if (number && option->max < 1e6) {
+        snprintf(text, bytes, " [%s to %s]", min, max);
+    } else if (number && option->min > 0.0) {
+        snprintf(text, bytes, " [%s or more]", min);
+    }
 }
 
 static void print_help(const CommandLine *line)
@@ -210,13 +230,15 @@ static void print_help(const CommandLine *line)
             continue;
         }
         char left[64];
+        char limits[2 * NUMBER_TEXT_BYTES + 16];
         snprintf(left, sizeof left, "%s%s%s%s", option->name != NULL ? "--" : "",
                  option->name != NULL ? option->name : "",
                  option->name != NULL && option->value != NULL ? " " : "",
                  option->value != NULL ? option->value : "");
-        print_option(left, option->help);
+        limits_text(option, limits, sizeof limits);
+        print_option(left, option->help, limits);
     }
-    print_option("--help", "this page");
+    print_option("--help", "this page", "");
 }
 
 int options_parse(const CommandLine *line, int argc, char **argv)

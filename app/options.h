@@ -29,7 +29,8 @@ typedef struct Option {
     const char *name; ///< Without dashes. NULL: a plain argument.
     const char
         *value; ///< What stands for the value in the help: "D", "MS[,MS...]". NULL for a flag.
-    const char *help; ///< Its default included. A new line goes to a new line. NULL: not listed.
+    const char *help; ///< Its default included; min and max are added. A new line goes to a new
+                      ///< line. NULL: not listed.
     bool *flag;
     const char **text;
     double *number;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/command.h"
+#include "app/options.h"
 
 static bool fail(const char *who, const char *path)
 {
@@ -33,6 +34,59 @@ static char *temporary_name(const char *path)
         snprintf(name, bytes, "%s.%ld.tmp", path, (long)getpid());
     }
     return name;
+}
+
+/// 0, or why a device, a link or a folder cannot be written to. It is not opened: closing a pipe
+/// would end it for its reader.
+static int special_problem(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return errno;
+    }
+    return S_ISDIR(status.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+}
+
+/// 0, or why there can be no temporary file beside it.
+static int plain_problem(const char *path)
+{
+    char *temporary = temporary_name(path);
+    if (temporary == NULL) {
+        return ENOMEM;
+    }
+    FILE *stream = fopen(temporary, "w");
+    int why = stream == NULL ? errno : 0;
+    if (stream != NULL) {
+        (void)fclose(stream);
+        (void)remove(temporary);
+    }
+    free(temporary);
+    return why;
+}
+
+int output_check(const char *who, const char *option, const char *path)
+{
+    int why = is_replaceable(path) ? plain_problem(path) : special_problem(path);
+    return why == 0 ? OPTIONS_GO_ON
+                    : command_fail(EXIT_BAD_INPUT, who,
+                                   "%s: cannot write %s: %s; name a file in a folder that is there "
+                                   "and may be written to",
+                                   option, path, strerror(why));
+}
+
+int output_folder(const char *who, const char *option, const char *path, bool *made)
+{
+    struct stat status;
+    *made = mkdir(path, 0777) == 0;
+    int why = *made ? 0 : errno;
+    if (why == EEXIST && stat(path, &status) == 0) {
+        why = S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+    }
+    return why == 0 ? OPTIONS_GO_ON
+                    : command_fail(EXIT_BAD_INPUT, who,
+                                   "%s: cannot make %s: %s; name a folder in one that is there and "
+                                   "may be written to",
+                                   option, path, strerror(why));
 }
 
 bool output_open(Output *output, const char *who, const char *path)

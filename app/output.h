@@ -13,6 +13,13 @@ typedef struct Output {
     char *temporary;  ///< NULL if written directly.
 } Output;
 
+/// Before the work that the file is for: can it be written? Nothing is changed. Answers
+/// OPTIONS_GO_ON, or EXIT_BAD_INPUT with one line about `option` ("--svg").
+int output_check(const char *who, const char *option, const char *path);
+
+/// The same for a folder, which is made if it is not there; *made says so.
+int output_folder(const char *who, const char *option, const char *path, bool *made);
+
 /// False: the error has been printed as `who`.
 bool output_open(Output *output, const char *who, const char *path);
 

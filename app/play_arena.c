@@ -13,7 +13,7 @@
 
 #define ENTITIES 256                 // of all: two for each of 128 peers
 #define TICK_WRAP (INT64_C(1) << 30) // the game's ticks are 32 bits
-#define UPLOAD_BYTES_S 32000.0       // a player's, in all
+#define UPLOAD_BYTES_S 32000.0       // a player's, in all; a host's is its own choice
 #define MARGIN_S 1.5                 // of running: an update may have been told from a later time
 #define MARGIN 64.0                  // units
 

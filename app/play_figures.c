@@ -71,11 +71,26 @@ static void read_links(const PlayNode *node, FlTime now, PlayFigures *figures)
     figures->rtt_worst_ms = timed > 0 ? figures->rtt_worst_ms : UNKNOWN;
 }
 
+// Those we should talk to directly, and do not.
+static int32_t count_missed(const PlayNode *node)
+{
+    int32_t count = 0;
+    FlPeerId peer = {0};
+    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
+         peer = fl_peer_next(node->session, peer)) {
+        FlPeerStatus status;
+        count += fl_peer_status(node->session, peer, &status) == FL_OK && status.missed ? 1 : 0;
+    }
+    return count;
+}
+
 static PlayFigures read_figures(const PlayNode *node, FlTime now)
 {
     PlayFigures figures = {0};
     figures.players = fl_peer_count(node->session) + (node->joined ? 1 : 0);
     read_links(node, now, &figures);
+    figures.missed = count_missed(node);
+    figures.relayed = fl_session_topology(node->session) == FL_TOPOLOGY_HYBRID;
     FlTime error = fl_session_time_error(node->session);
     figures.clock_error_ms = error == FL_FOREVER ? UNKNOWN : (double)error / 1e6;
     return figures;
@@ -91,7 +106,14 @@ const PlayFigures *play_meter_read(PlayMeter *meter, const PlayNode *node, FlTim
     PlayFigures figures = read_figures(node, now);
     figures.up_bytes_s = (double)(stats.sent_bytes - meter->sent) / fl_span_seconds(span);
     figures.down_bytes_s = (double)(stats.received_bytes - meter->received) / fl_span_seconds(span);
-    *meter = (PlayMeter){now, stats.sent_bytes, stats.received_bytes, figures};
+    uint64_t held_back = fl_session_count(node->session, FL_SESSION_UPDATES_HELD_BACK);
+    figures.held_back_s = (double)(held_back - meter->held_back) / fl_span_seconds(span);
+    PlayChecks since = node->checks;
+    since.count[PLAY_FRAMES] -= meter->checks.count[PLAY_FRAMES];
+    since.count[PLAY_FRAMES_MISSED] -= meter->checks.count[PLAY_FRAMES_MISSED];
+    figures.behind = play_checks_behind(&since);
+    *meter =
+        (PlayMeter){now, stats.sent_bytes, stats.received_bytes, held_back, node->checks, figures};
     return &meter->figures;
 }
 
@@ -108,6 +130,10 @@ void play_figures_line(const PlayFigures *figures, char *out, size_t size)
 {
     Text text = {out, size};
     put(&text, "players %d", figures->players);
+    if (figures->missed > 0) {
+        put(&text, " (%d %s)", figures->missed,
+            figures->relayed ? "through the host" : "not reached");
+    }
     put_ms(&text, ", rtt ", figures->rtt_ms, " ms");
     if (figures->links > 1) {
         put_ms(&text, " (worst ", figures->rtt_worst_ms, ")");
@@ -115,6 +141,12 @@ void play_figures_line(const PlayFigures *figures, char *out, size_t size)
     put(&text, ", loss %.1f/%.1f %%", 100.0 * figures->loss_out, 100.0 * figures->loss_in);
     put_ms(&text, ", clock ", figures->clock_error_ms, " ms");
     put(&text, ", %.1f/%.1f KiB/s", figures->up_bytes_s / 1024.0, figures->down_bytes_s / 1024.0);
+    if (figures->held_back_s > 0.0) {
+        put(&text, ", upload too small: %.0f updates/s held back", figures->held_back_s);
+    }
+    if (figures->behind > PLAY_BEHIND) {
+        put(&text, ", behind: %.0f %% of frames missed", 100.0 * figures->behind);
+    }
 }
 
 // ---------------------------------------------------------------- how others see us
@@ -241,6 +273,7 @@ json_t *play_checks_json(const PlayGame *game, const PlayChecks *checks)
         json_object_set_new(count.fault ? faults : all, count.name, whole(checks->count[i]));
     }
     json_object_set_new(all, "outside_worst", json_number(checks->outside_worst));
+    json_object_set_new(all, "late_worst_ms", json_number((double)checks->late_worst / 1e6));
     return all;
 }
 
@@ -312,12 +345,14 @@ json_t *play_node_json(const PlayNode *node, FlTime now)
                   whole(net.sent_bytes), "bytes_in", whole(net.received_bytes), "packets_out",
                   whole(net.sent_count), "packets_in", whole(net.received_count));
     json_t *object = json_pack(
-        "{s:i,s:b,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number, "joined",
-        node->joined, "players", figures.players, "players_peak", node->peers_peak + 1, "direct",
-        direct_peers(node), "peers_joined", whole(node->peers_joined), "peers_left",
-        whole(node->peers_left), "host_changes", whole(node->host_changes), "session_s",
+        "{s:i,s:b,s:i,s:i,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "number", self.number,
+        "joined", node->joined, "players", figures.players, "players_peak", node->peers_peak + 1,
+        "direct", direct_peers(node), "missed", figures.missed, "never_met", node->never_met,
+        "peers_joined", whole(node->peers_joined), "peers_left", whole(node->peers_left),
+        "host_changes", whole(node->host_changes), "session_s",
         json_number(fl_span_seconds(node->time_last)), "line", line, "counts", counts_json(node),
         "drops", drops_json(node, now), "checks", play_checks_json(node->game, &node->checks));
+    json_object_set_new(object, "trouble", json_string(fl_session_trouble(node->session)));
     char name[32];
     snprintf(name, sizeof name, "%ss", node->game->thing);
     json_object_set_new(object, name, things_json(node, now));

@@ -80,6 +80,13 @@ uint64_t play_checks_faults(const PlayGame *game, const PlayChecks *checks)
     return faults;
 }
 
+double play_checks_behind(const PlayChecks *checks)
+{
+    double missed = (double)checks->count[PLAY_FRAMES_MISSED];
+    double due = missed + (double)checks->count[PLAY_FRAMES];
+    return due > 0.0 ? missed / due : 0.0;
+}
+
 void play_checks_add(PlayChecks *sum, const PlayChecks *more)
 {
     for (int32_t i = 0; i < PLAY_COUNTS_MAX; i++) {
@@ -87,6 +94,7 @@ void play_checks_add(PlayChecks *sum, const PlayChecks *more)
     }
     sum->outside_worst =
         more->outside_worst > sum->outside_worst ? more->outside_worst : sum->outside_worst;
+    sum->late_worst = more->late_worst > sum->late_worst ? more->late_worst : sum->late_worst;
 }
 
 // ---------------------------------------------------------------- pictures

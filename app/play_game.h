@@ -28,7 +28,9 @@ typedef struct PlayNode PlayNode;
     X(EVENTS_REJECTED, "events_rejected", false, "not the sender's to tell, or late")              \
     X(LOOKS, "looks", false, "at others' things that are there, each checked")                     \
     X(TICKS, "ticks", false, "played")                                                             \
-    X(TICKS_SKIPPED, "ticks_skipped", false, "because the processor was away")
+    X(TICKS_SKIPPED, "ticks_skipped", false, "because the processor was away")                     \
+    X(FRAMES, "frames", false, "played, each with the ticks that were due")                        \
+    X(FRAMES_MISSED, "frames_missed", false, "because the processor was away, or too slow")
 
 enum {
 #define PLAY_COUNT_ROW(name, word, fault, meaning) PLAY_##name,
@@ -49,7 +51,14 @@ typedef struct PlayCount {
 typedef struct PlayChecks {
     uint64_t count[PLAY_COUNTS_MAX]; ///< The common ones, then the game's.
     double outside_worst; ///< Distance at which something was shown where nothing can be; 0: never.
+    FlTime late_worst;    ///< How late a frame began.
 } PlayChecks;
+
+/// Frames missed, of all that were due: 0 to 1.
+double play_checks_behind(const PlayChecks *checks);
+
+/// A process that misses more of its frames cannot keep up, and says so.
+#define PLAY_BEHIND 0.1
 
 /// Adds `more` to `sum`.
 void play_checks_add(PlayChecks *sum, const PlayChecks *more);

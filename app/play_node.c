@@ -24,6 +24,7 @@ static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
     }
     node->created = play_tape_now(node->port.tape);
     node->now = node->created;
+    node->host = def->session.host;
     node->join_timeout = def->session.join_timeout_ns;
     node->frame_ns = FL_SEC(1) / def->frame_hz;
     node->next_frame = node->created;
@@ -137,6 +138,25 @@ void play_blob_set(PlayNode *node, FlEntityId id, const FlWriter *writer)
 
 // ---------------------------------------------------------------- going on
 
+// Who is not reached directly, and never was. One that left so was never met, unless it broke down:
+// then nobody could have.
+static void note_ways(PlayNode *node, const FlNotice *notice)
+{
+    bool *unmet = &node->unmet[notice->peer.index1 - 1];
+    FlPeerStatus status;
+    bool there = fl_peer_status(node->session, notice->peer, &status) == FL_OK;
+    if (notice->kind == FL_NOTICE_PEER_INDIRECT && there && !status.met) {
+        node->never_met += *unmet ? 0 : 1;
+        *unmet = true;
+    } else if (notice->kind == FL_NOTICE_PEER_DIRECT ||
+               (notice->kind == FL_NOTICE_PEER_LEFT && notice->left != FL_LEFT_GOODBYE)) {
+        node->never_met -= *unmet ? 1 : 0;
+        *unmet = false;
+    } else if (notice->kind == FL_NOTICE_PEER_LEFT) {
+        *unmet = false;
+    }
+}
+
 static void poll_notices(PlayNode *node)
 {
     FlNotice notice;
@@ -146,6 +166,9 @@ static void poll_notices(PlayNode *node)
         }
         node->peers_joined += notice.kind == FL_NOTICE_PEER_JOINED ? 1 : 0;
         node->peers_left += notice.kind == FL_NOTICE_PEER_LEFT ? 1 : 0;
+        if (notice.peer.index1 != 0) {
+            note_ways(node, &notice);
+        }
         if (notice.kind == FL_NOTICE_HOST_CHANGED) {
             node->host_changes++;
             node->game->forgive(node);
@@ -196,9 +219,16 @@ static void play_ticks(PlayNode *node, FlTime now)
 
 static void play_frame(PlayNode *node, FlTime now)
 {
+    FlTime late = fl_span(now, node->next_frame);
     node->next_frame += node->frame_ns;
     if (node->next_frame <= now) { // we were held up: no frames are made up for
         node->next_frame = now + node->frame_ns;
+    }
+    if (node->tick >= 0) { // it has played before
+        PlayChecks *checks = &node->checks;
+        checks->count[PLAY_FRAMES]++;
+        checks->count[PLAY_FRAMES_MISSED] += (uint64_t)(late / node->frame_ns);
+        checks->late_worst = late > checks->late_worst ? late : checks->late_worst;
     }
     if (fl_session_time_error(node->session) != FL_FOREVER) {
         node->game->look(node, now);

@@ -12,7 +12,8 @@
 #include "app/play_game.h"
 #include "app/play_port.h"
 
-#define PLAY_OWN_MAX 32 ///< Things of one node.
+#define PLAY_OWN_MAX 32       ///< Things of one node.
+#define PLAY_MEMBERS_MAX 4097 ///< As many as any session has.
 
 /// A thing of our own.
 typedef struct PlayOwn {
@@ -47,6 +48,7 @@ struct PlayNode {
     FlTime created;
     FlTime now; ///< Of the last step.
     FlTime join_timeout;
+    FlAddress host; ///< Whom it joins; of no meaning to a host.
     FlTime frame_ns, next_frame;
     bool joined; ///< It has been running.
     bool left;
@@ -60,6 +62,8 @@ struct PlayNode {
     FlTime time_last; ///< Session time when last looked at.
     int32_t peers_peak;
     uint64_t peers_joined, peers_left, host_changes;
+    bool unmet[PLAY_MEMBERS_MAX]; ///< By number: should be reached directly, and never was.
+    int32_t never_met;            ///< Those who are there, and those who left with a goodbye.
 };
 
 /// Makes the node; it starts to join at the first step. NULL after an error.

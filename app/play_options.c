@@ -13,7 +13,7 @@ PlayChoices play_choices_default(void)
                            .players = 16,
                            .count = 1,
                            .frames = 60,
-                           .direct = PLAY_PLAYERS_MAX,
+                           .direct = PLAY_DIRECT_USUAL,
                            .seed = 1,
                            .timeout = 10.0};
     return choices;
@@ -36,6 +36,14 @@ void play_options_join(PlayOptions *table, PlayChoices *choices)
     play_options_add(table, (Option){.value = "INVITE|ADDRESS",
                                      .text = &choices->plain[1],
                                      .help = "whom to join (127.0.0.1:4600)"});
+    choices->players = PLAY_PLAYERS_USUAL;
+    play_options_add(table, (Option){.name = "players",
+                                     .value = "N",
+                                     .integer = &choices->players,
+                                     .min = 1,
+                                     .max = PLAY_PLAYERS_MAX,
+                                     .help = "of an open host with more than 255: as many as it "
+                                             "lets in;\nan invite says it itself (255)"});
 }
 
 void play_options_drive(PlayOptions *table, PlayChoices *choices)
@@ -132,7 +140,8 @@ static PlayGuestDef guest_def(const PlayGuests *guests, const PlayChoices *choic
                                  .keys = guests->keys && !choices->bot,
                                  .policy = choices->policy,
                                  .seed = (uint64_t)choices->seed,
-                                 .timeout_s = choices->timeout},
+                                 .timeout_s = choices->timeout,
+                                 .players = (int32_t)choices->players},
                         .direct = (int32_t)choices->direct,
                         .frame_hz = (int32_t)choices->frames};
     return def;
@@ -173,9 +182,9 @@ int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoi
 {
     const CommandLine line = {guests->who, guests->summary, table->options, table->count};
     int status = options_parse(&line, argc, argv);
-    FL_ASSERT(choices->count >= 1 && choices->count <= PLAY_PLAYERS_MAX);
+    FL_ASSERT(choices->count >= 1 && choices->count <= PLAY_COUNT_MAX);
     PlayGuestDef def = guest_def(guests, choices);
-    PlayNode *nodes[PLAY_PLAYERS_MAX] = {NULL};
+    PlayNode *nodes[PLAY_COUNT_MAX] = {NULL};
     int32_t opened = 0;
     status = status == OPTIONS_GO_ON ? choose(guests->who, choices, &def) : status;
     if (status == OPTIONS_GO_ON && tape == NULL) {

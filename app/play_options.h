@@ -11,11 +11,11 @@
 typedef struct PlayChoices {
     const char *plain[2]; ///< A game, and whom to join: either may be missing.
     const char *policy;
-    const char *address, *topology;
+    const char *address, *topology, *key;
     const char *record;
     PlayWebDef web;
     PlayRules rules;
-    int64_t port, players, bots;
+    int64_t port, players, bots, upload_kbps;
     int64_t count, frames, direct;
     int64_t seed;
     double seconds, timeout;

@@ -52,9 +52,11 @@ typedef struct Loop {
     FlTime next_web;  // the page's
     PlayScreen screen;
     PlayMeter meter;
-    int64_t resident_kib; // to begin with
-    int32_t ended;        // the node whose session ended; -1: none
-    const char *why;      // it is over
+    int64_t resident_kib;            // to begin with
+    int32_t ended;                   // the node whose session ended last; -1: none
+    int32_t ended_count;             // the others go on
+    const char *why;                 // it is over
+    bool over[FL_NET_WAIT_CAPACITY]; // per node: its session ended
     FlNet *nets[FL_NET_WAIT_CAPACITY];
     FlTime due[FL_NET_WAIT_CAPACITY];
     bool ready[FL_NET_WAIT_CAPACITY];
@@ -93,6 +95,18 @@ static void show(Loop *loop, FlTime now)
 
 // ---------------------------------------------------------------- rounds
 
+// Others go on without it; when none is left it is over.
+static void end_node(Loop *loop, int32_t i)
+{
+    loop->over[i] = true;
+    loop->due[i] = FL_FOREVER;
+    loop->ended = i;
+    loop->ended_count++;
+    if (loop->ended_count == loop->run->node_count) {
+        loop->why = "session ended";
+    }
+}
+
 static void step_nodes(Loop *loop, FlTime now)
 {
     for (int32_t i = 0; i < loop->run->node_count; i++) {
@@ -100,21 +114,25 @@ static void step_nodes(Loop *loop, FlTime now)
         if (!loop->ready[i] && loop->due[i] > now) {
             continue;
         }
+        if (loop->over[i]) { // what still comes must not wake us again
+            play_port_receive(&node->port, node->session);
+            continue;
+        }
         play_node_step(node);
         if (play_node_status(node) != 0) {
-            loop->ended = i;
-            loop->why = "session ended";
-            return;
+            end_node(loop, i);
+            continue;
         }
         loop->due[i] = play_node_deadline(node, play_tape_now(loop->run->tape));
     }
 }
 
-static bool is_over(const PlayRun *run)
+static bool is_over(const Loop *loop)
 {
+    const PlayRun *run = loop->run;
     const PlayGame *game = run->nodes[0]->game;
     for (int32_t i = 0; i < run->node_count; i++) {
-        if (game->over == NULL || !game->over(run->nodes[i])) {
+        if (game->over == NULL || (!loop->over[i] && !game->over(run->nodes[i]))) {
             return false;
         }
     }
@@ -148,7 +166,7 @@ static bool goes_on(Loop *loop, FlTime now)
         loop->why = "signal";
     } else if (now >= loop->end) {
         loop->why = "time";
-    } else if (is_over(loop->run)) {
+    } else if (is_over(loop)) {
         loop->why = "over";
     } else if (play_tape_over(loop->run->tape) || (stopped && play_tape_replays(loop->run->tape))) {
         loop->why = "recording ended";
@@ -240,16 +258,71 @@ static json_t *summary_json(const Loop *loop, FlTime now)
     return summary;
 }
 
-static int complain(const Loop *loop)
+// Why a session ended, and what a player of ours can do about it.
+static int complain_of(const char *who, const PlayNode *node)
+{
+    const char *trouble = fl_session_trouble(node->session);
+    bool other = strstr(trouble, "another world") != NULL;
+    bool uninvited = strstr(trouble, "by invite only") != NULL;
+    return command_fail(play_node_status(node), who, "%s%s%s%s%s", trouble,
+                        other ? " We came for " : "", other ? node->game->name : "",
+                        other ? "; it may play another game." : "",
+                        uninvited ? " `fairlead serve` prints the line to join with; with --open "
+                                    "it lets in anybody."
+                                  : "");
+}
+
+static int32_t joined_count(const PlayRun *run)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        count += run->nodes[i]->joined ? 1 : 0;
+    }
+    return count;
+}
+
+static int32_t never_met_count(const PlayRun *run)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        bool mesh = fl_session_topology(run->nodes[i]->session) == FL_TOPOLOGY_MESH;
+        count += mesh ? run->nodes[i]->never_met : 0;
+    }
+    return count;
+}
+
+// Who did not get in, or did not stay, while others played.
+static void name_ended(const Loop *loop)
 {
     const PlayRun *run = loop->run;
-    if (loop->ended >= 0) {
-        const PlayNode *node = run->nodes[loop->ended];
-        const char *trouble = fl_session_trouble(node->session);
-        bool other = strstr(trouble, "another world") != NULL;
-        return command_fail(play_node_status(node), run->who, "%s%s%s%s", trouble,
-                            other ? " We came for " : "", other ? node->game->name : "",
-                            other ? "; it may play another game." : "");
+    if (loop->ended_count > 0) {
+        fprintf(stderr, "%s: %d of %d did not play to the end; the last because: %s\n", run->who,
+                loop->ended_count, run->node_count,
+                fl_session_trouble(run->nodes[loop->ended]->session));
+    }
+}
+
+static int complain(const Loop *loop, FlTime now)
+{
+    const PlayRun *run = loop->run;
+    if (loop->ended_count == run->node_count) {
+        return complain_of(run->who, run->nodes[loop->ended]);
+    }
+    if (joined_count(run) == 0) {
+        char host[FL_ADDRESS_TEXT_BYTES];
+        fl_address_format(run->nodes[0]->host, host);
+        return command_fail(EXIT_FAILED, run->who,
+                            "%s did not let us in within %.1f s: nothing was played", host,
+                            fl_span_seconds(fl_span(now, loop->began)));
+    }
+    name_ended(loop);
+    int32_t never_met = never_met_count(run);
+    if (never_met > 0) {
+        return command_fail(EXIT_FAILED, run->who,
+                            "%d of the players could not be reached, so we did not see each other: "
+                            "a NAT or a firewall is in the way, and in a mesh nobody passes things "
+                            "on. `serve --topology hybrid` does.",
+                            never_met);
     }
     uint64_t malformed;
     PlayChecks checks = all_checks(run, &malformed);
@@ -275,6 +348,20 @@ static void print_end(const Loop *loop, FlTime now)
     printf("%.1f s played: %s; nothing wrong in %llu looks\n",
            fl_span_seconds(fl_span(now, loop->began)), clause,
            (unsigned long long)checks.count[PLAY_LOOKS]);
+    uint64_t held_back = 0;
+    for (int32_t i = 0; i < run->node_count; i++) {
+        held_back += fl_session_count(run->nodes[i]->session, FL_SESSION_UPDATES_HELD_BACK);
+    }
+    if (held_back > 0) {
+        printf("upload too small: %llu updates held back, %.0f a second\n",
+               (unsigned long long)held_back,
+               (double)held_back / fl_span_seconds(fl_span(now, loop->began)));
+    }
+    if (play_checks_behind(&checks) > PLAY_BEHIND) {
+        printf("behind: %.0f %% of frames missed, one was %.0f ms late; the processor is too slow "
+               "or busy for so many players\n",
+               100.0 * play_checks_behind(&checks), (double)checks.late_worst / 1e6);
+    }
 }
 
 // The summary is made before the goodbye, while there is something to tell of, and printed after
@@ -285,7 +372,7 @@ static int loop_end(Loop *loop)
     FlTime now = play_tape_now(run->tape);
     bool live = !play_tape_replays(run->tape);
     json_t *summary = run->json || !live ? summary_json(loop, now) : NULL;
-    int status = live ? complain(loop) : 0;
+    int status = live ? complain(loop, now) : 0;
     if (!live) {
         PlayWitness witness = play_tape_witness(run->tape);
         witness.ended(witness.ctx, run->nodes, run->node_count, now, summary);

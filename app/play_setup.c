@@ -19,6 +19,9 @@
 #define HOST_GATHER FL_MS(5) // what it passes on shares packets
 #define PATH_CAPACITY 16     // nobody asks where something was seen long ago
 
+#define ITEMS_EACH 32
+#define ITEMS_MOST 16384
+
 static const char *const topology_words[] = {"star", "mesh", "hybrid"};
 
 bool play_topology_find(const char *word, FlTopology *topology)
@@ -106,10 +109,21 @@ static FlAddress find_lan(uint16_t port)
 
 // ---------------------------------------------------------------- what both sides need
 
+// A game's world with room for so many players. Its size is part of the protocol, so that guests
+// must mean the same: powers of two, of which an invite's protocol tells which.
+static FlWorldDef world_for(const PlayGame *game, int32_t players)
+{
+    FlWorldDef world = game->world();
+    while (world.entity_capacity <= players) {
+        world.entity_capacity *= 2;
+    }
+    return world;
+}
+
 static FlSessionDef session_def(const PlayPart *part)
 {
     FlSessionDef def = fl_session_def_default();
-    def.world = part->game->world();
+    def.world = world_for(part->game, part->players);
     def.entity_capacity = def.world.entity_capacity;
     def.path_capacity = PATH_CAPACITY;
     if (part->game->session != NULL) {
@@ -136,22 +150,35 @@ static int parse_policy(const char *who, const char *text, FlSend *send)
     return OPTIONS_GO_ON;
 }
 
-static int open_socket(const PlayPart *part, FlAddress bind, bool host, PlayPort *port)
+// For both families, or for IPv4 alone where there is no IPv6.
+static FlResult open_both(FlNetDef *def, uint16_t port, FlFamily reach, FlNet **net)
+{
+    FlAddress any = {.port = port, .family = FL_FAMILY_IPV6};
+    def->bind = any;
+    def->both_families = true;
+    FlResult result = fl_net_create(def, net);
+    if (result == FL_NO_ADDRESS && reach != FL_FAMILY_IPV6) {
+        def->bind.family = FL_FAMILY_IPV4;
+        result = fl_net_create(def, net);
+    }
+    return result;
+}
+
+// `reach`: whom it must reach; FL_FAMILY_NONE: a host's.
+static int open_socket(const PlayPart *part, uint16_t number, FlFamily reach, PlayPort *port)
 {
     const char *who = part->who;
     FlNet *net = NULL;
     FlNetDef def = fl_net_def_default();
-    def.bind = bind;
-    def.both_families = true;
-    if (!host) { // there may be many in a process, and little comes in at each
+    if (reach != FL_FAMILY_NONE) { // there may be many in a process, and little comes in at each
         def.buffer_bytes = 1 << 18;
         def.batch = 16;
     }
-    FlResult result = play_tape_replays(part->tape) ? FL_OK : fl_net_create(&def, &net);
+    FlResult result = play_tape_replays(part->tape) ? FL_OK : open_both(&def, number, reach, &net);
     result = play_tape_result(part->tape, result);
     *port = play_port_make(part->tape, net);
     if (result == FL_ADDRESS_IN_USE) {
-        return command_fail(EXIT_BAD_INPUT, who, "port %u: %s", (unsigned)bind.port,
+        return command_fail(EXIT_BAD_INPUT, who, "port %u: %s", (unsigned)number,
                             fl_result_text(result));
     }
     if (result != FL_OK) {
@@ -196,10 +223,16 @@ static int choose_address(const PlayHostDef *def, uint16_t port, PlayDoor *door)
     return OPTIONS_GO_ON;
 }
 
-static FlSealServerDef seal_def(const PlayDoor *door, FlSealRandom random)
+static FlSealServerDef seal_def(const PlayHostDef *def, const PlayDoor *door, FlSealRandom random)
 {
     FlSealServerDef seal = fl_seal_server_def_default();
-    fl_seal_key(&random, seal.private_key);
+    seal.lasting_invites = def->keyed;
+    if (def->keyed) {
+        memcpy(seal.private_key, def->key, sizeof seal.private_key);
+        play_tape_secret(def->part.tape, seal.private_key, sizeof seal.private_key);
+    } else {
+        fl_seal_key(&random, seal.private_key);
+    }
     seal.address[seal.address_count++] = door->address;
     if (door->lan.family != FL_FAMILY_NONE) {
         seal.address[seal.address_count++] = door->lan;
@@ -207,16 +240,31 @@ static FlSealServerDef seal_def(const PlayDoor *door, FlSealRandom random)
     return seal;
 }
 
-static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *door)
+static FlResult write_invites_until(FlSession *session, FlTime now, uint64_t expire_s,
+                                    PlayDoor *door)
 {
-    FlTime now = play_tape_now(def->part.tape);
-    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
     FlResult result =
         fl_session_invite(session, now, door->address, INVITE_USES, expire_s, door->invite);
     if (result == FL_OK && door->lan.family != FL_FAMILY_NONE) {
         result =
             fl_session_invite(session, now, door->lan, INVITE_USES, expire_s, door->lan_invite);
     }
+    return result;
+}
+
+// With a kept key, invites end at the end of a day, so that the same ones are written all day;
+// those of the day before are written first, for who has one.
+static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *door)
+{
+    FlTime now = play_tape_now(def->part.tape);
+    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
+    FlResult result = FL_OK;
+    if (def->keyed) {
+        expire_s -= expire_s % INVITE_LIFE_S;
+        result = write_invites_until(session, now, expire_s, door);
+        expire_s += INVITE_LIFE_S;
+    }
+    result = result == FL_OK ? write_invites_until(session, now, expire_s, door) : result;
     if (result != FL_OK) {
         return command_fail(EXIT_FAILED, def->part.who, "cannot write an invite: %s",
                             fl_result_text(result));
@@ -227,13 +275,13 @@ static int write_invites(const PlayHostDef *def, FlSession *session, PlayDoor *d
 static int check_room(const PlayHostDef *def, const FlSessionDef *session)
 {
     const PlayGame *game = def->part.game;
-    int32_t share = session->world.entity_capacity / (def->players + 1) - game->host_entities;
+    int32_t share = session->world.entity_capacity / (def->part.players + 1) - game->host_entities;
     share = share < game->own_max ? share : game->own_max;
     if (def->part.own_count > share) {
         return command_fail(EXIT_BAD_INPUT, def->part.who,
                             "with --players %d the host has room for %d %ss of its own; let "
                             "others join with `fairlead bots`",
-                            def->players, share, game->thing);
+                            def->part.players, share, game->thing);
     }
     return OPTIONS_GO_ON;
 }
@@ -241,11 +289,7 @@ static int check_room(const PlayHostDef *def, const FlSessionDef *session)
 // A socket, and under which address others find it.
 static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
 {
-    FlAddress bind = ipv4(0, 0, 0, 0, (uint16_t)def->port);
-    if (def->address != NULL && strchr(def->address, '[') != NULL) {
-        bind = (FlAddress){.port = (uint16_t)def->port, .family = FL_FAMILY_IPV6};
-    }
-    int status = open_socket(&def->part, bind, true, port);
+    int status = open_socket(&def->part, (uint16_t)def->port, FL_FAMILY_NONE, port);
     if (status != OPTIONS_GO_ON) {
         return status;
     }
@@ -253,10 +297,26 @@ static int open_door(const PlayHostDef *def, PlayPort *port, PlayDoor *door)
     FlAddress bound = port->net != NULL ? fl_net_address(port->net) : nowhere;
     door->bound = play_tape_address(port->tape, bound);
     status = choose_address(def, door->bound.port, door);
+    if (status == OPTIONS_GO_ON && door->address.family == FL_FAMILY_IPV6 &&
+        door->bound.family == FL_FAMILY_IPV4) {
+        status = command_fail(EXIT_BAD_INPUT, def->part.who,
+                              "--address %s: this machine has no IPv6", def->address);
+    }
     if (status != OPTIONS_GO_ON) {
         fl_net_destroy(port->net);
     }
     return status;
+}
+
+// A host may pass on everybody's things over each line, twenty times a second for a second and a
+// half until their arrival is known.
+static int32_t host_items(int32_t usual, int32_t players)
+{
+    int32_t items = usual;
+    while (items < ITEMS_MOST && items < ITEMS_EACH * players) {
+        items *= 2;
+    }
+    return items;
 }
 
 int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
@@ -273,10 +333,12 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    FlSealServerDef seal = seal_def(door, made.session.random);
+    FlSealServerDef seal = seal_def(def, door, made.session.random);
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
-    made.session.peer_capacity = def->players;
+    made.session.peer_capacity = def->part.players;
+    made.session.item_capacity = host_items(made.session.item_capacity, def->part.players);
+    made.session.upload_bytes_s = def->upload_bytes_s;
     made.session.gather_ns = HOST_GATHER;
     made.session.seal_server = def->open ? NULL : &seal;
     status = make_node(part->who, &made, node);
@@ -288,18 +350,21 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
 
 // ---------------------------------------------------------------- joining
 
-// The game whose world an invite is for; NULL: none of ours.
-static const PlayGame *game_of(const FlSealInvite *invite)
+// The game whose world an invite is for, and for how many players; NULL: none of ours.
+static const PlayGame *game_of(const FlSealInvite *invite, int32_t *players)
 {
     const PlayGame *game = NULL;
     for (int32_t i = 0; (game = play_game_at(i)) != NULL; i++) {
-        FlWorldDef def = game->world();
-        FlWorld world;
-        if (fl_world_init(&def, &world) == FL_OK && world.protocol_id == invite->protocol_id) {
-            break;
+        for (int32_t most = 1; most <= PLAY_PLAYERS_MAX; most = 2 * most + 1) {
+            FlWorldDef def = world_for(game, most);
+            FlWorld world;
+            if (fl_world_init(&def, &world) == FL_OK && world.protocol_id == invite->protocol_id) {
+                *players = most;
+                return game;
+            }
         }
     }
-    return game;
+    return NULL;
 }
 
 static int read_invite(const PlayPart *part, const char *text, FlSealInvite *invite)
@@ -319,7 +384,7 @@ static int read_invite(const PlayPart *part, const char *text, FlSealInvite *inv
 // Finds out what is played: by the invite if there is one.
 static int choose_game(PlayPart *part, const FlSealInvite *invite)
 {
-    const PlayGame *found = invite != NULL ? game_of(invite) : play_game_at(0);
+    const PlayGame *found = invite != NULL ? game_of(invite, &part->players) : play_game_at(0);
     if (found == NULL) {
         return command_fail(EXIT_BAD_INPUT, part->who,
                             "that invite is for another game, or another version of this one");
@@ -376,14 +441,14 @@ int play_guest_open(const PlayGuestDef *def, PlayNode **node)
     }
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     made.session = session_def(&part);
-    made.session.peer_capacity = PLAY_PLAYERS_MAX; // the host may let in fewer
+    made.session.peer_capacity = made.session.world.entity_capacity - 1; // the host says how many
     made.session.line_capacity = def->direct;
     made.session.host = invited ? invite.address : host;
     if (invited) {
         status = mint_token(&part, &made.session, &invite, token);
         made.session.token = token;
     }
-    FlAddress bind = {.family = made.session.host.family};
-    status = status == OPTIONS_GO_ON ? open_socket(&part, bind, false, &made.port) : status;
+    FlFamily reach = made.session.host.family;
+    status = status == OPTIONS_GO_ON ? open_socket(&part, 0, reach, &made.port) : status;
     return status == OPTIONS_GO_ON ? make_node(part.who, &made, node) : status;
 }

@@ -5,8 +5,11 @@
 
 #include "app/play_node.h"
 
-#define PLAY_PORT 4600       ///< Unless another one is asked for.
-#define PLAY_PLAYERS_MAX 127 ///< Besides the host: each then has two of the 256 entities.
+#define PLAY_PORT 4600         ///< Unless another one is asked for.
+#define PLAY_PLAYERS_MAX 4095  ///< Besides the host: as many as a session takes.
+#define PLAY_PLAYERS_USUAL 255 ///< A guest is ready for so many unless told otherwise.
+#define PLAY_COUNT_MAX 255     ///< Nodes of a process.
+#define PLAY_DIRECT_USUAL 127
 
 /// A node's part in the game, whoever hosts it.
 typedef struct PlayPart {
@@ -18,7 +21,8 @@ typedef struct PlayPart {
     const char *policy;  ///< NULL: the game's usual one.
     uint64_t seed;
     double timeout_s;
-    PlayTape *tape; ///< NULL: nothing is recorded.
+    int32_t players; ///< The session's world has room for so many besides the host.
+    PlayTape *tape;  ///< NULL: nothing is recorded.
 } PlayPart;
 
 // ---------------------------------------------------------------- hosting
@@ -29,8 +33,10 @@ typedef struct PlayHostDef {
     int64_t port;        ///< 0: any free one.
     const char *address; ///< HOST or HOST:PORT under which others reach us; NULL: this machine's.
     FlTopology topology;
-    int32_t players;
-    bool open; ///< Anybody may join.
+    double upload_bytes_s; ///< What may go out in all; 0: not limited.
+    bool open;             ///< Anybody may join.
+    bool keyed;            ///< `key` is kept, and invites follow from it: they outlive us.
+    uint8_t key[FL_SEAL_KEY_BYTES];
 } PlayHostDef;
 
 /// How others get in.

@@ -243,6 +243,10 @@ static bool make(PlayNode *node, int32_t own)
     PlayTank *made = &play_tanks_of(node)->own[own];
     FlEntityDef def = fl_entity_def_default();
     def.kind = PLAY_KIND_TANK;
+    FlPeerId self = fl_peer_self(node->session);
+    if (self.index1 > TANKS_CAPACITY) {
+        return false; // the game has numbers for so many: who comes later looks on
+    }
     int32_t id = play_own_make(node, own, def);
     if (id < 0) {
         return false;

@@ -131,7 +131,13 @@ int play_tape_finish(PlayTape *tape, int status)
     if (!tape_records(tape)) {
         return status;
     }
-    bool written = tape_writer_close(&tape->file.writer);
+    // A command that came to nothing does not take an older recording with it.
+    TapeWriter *writer = &tape->file.writer;
+    bool dropped = !tape->began && writer->older && !writer->headed;
+    if (dropped) {
+        tape_writer_drop(writer);
+    }
+    bool written = dropped || tape_writer_close(writer);
     tape->hushed = false;
     tape_tell_broken(tape);
     free(tape);

@@ -107,6 +107,9 @@ uint64_t play_tape_unix_s(PlayTape *tape);
 /// Random bytes for keys, nonces and seeds.
 FlSealRandom play_tape_random(PlayTape *tape);
 
+/// Secret bytes that came from a file.
+void play_tape_secret(PlayTape *tape, uint8_t *bytes, int32_t count);
+
 /// What the system answered; replaying, what it answered then.
 FlResult play_tape_result(PlayTape *tape, FlResult result);
 FlAddress play_tape_address(PlayTape *tape, FlAddress address);

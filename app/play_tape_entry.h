@@ -39,6 +39,7 @@ struct PlayTape {
     bool over;   // replaying: nothing more is to be had
     bool hushed; // recording: words wait
     bool told;   // recording: that it broke has been said
+    bool began;  // recording: there is a game
     const char *who, *path;
     FlTime first, now, flushed;
     int32_t ports;

@@ -46,10 +46,11 @@ static bool put_bytes(TapeWriter *writer, const uint8_t *bytes, size_t count)
 bool tape_writer_open(TapeWriter *writer, const char *path)
 {
     *writer = (TapeWriter){0};
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     struct stat status;
     if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
         (void)fchmod(descriptor, S_IRUSR | S_IWUSR); // the file may have been there before
+        writer->older = status.st_size > 0;
     }
     writer->stream = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
     if (writer->stream == NULL) {
@@ -59,9 +60,24 @@ bool tape_writer_open(TapeWriter *writer, const char *path)
         }
         return false;
     }
+    return true;
+}
+
+static bool put_head(TapeWriter *writer)
+{
+    if (writer->headed || writer->stream == NULL) {
+        return writer->stream != NULL;
+    }
+    if (writer->older && ftruncate(fileno(writer->stream), 0) != 0) {
+        writer->error = errno;
+        (void)fclose(writer->stream);
+        writer->stream = NULL;
+        return false;
+    }
     uint8_t head[HEAD_BYTES];
     memcpy(head, magic, sizeof magic);
     put_u32(head + sizeof magic, TAPE_FORMAT);
+    writer->headed = true;
     return put_bytes(writer, head, sizeof head);
 }
 
@@ -74,7 +90,7 @@ static void end_block(TapeWriter *writer)
     uint8_t head[BLOCK_HEAD_BYTES];
     put_u32(head, (uint32_t)writer->used);
     put_u32(head + 4, writer->checksum);
-    if (put_bytes(writer, head, sizeof head)) {
+    if (put_head(writer) && put_bytes(writer, head, sizeof head)) {
         (void)put_bytes(writer, writer->block, (size_t)writer->used);
     }
     writer->used = 0;
@@ -118,6 +134,14 @@ bool tape_writer_close(TapeWriter *writer)
     }
     writer->stream = NULL;
     return good;
+}
+
+void tape_writer_drop(TapeWriter *writer)
+{
+    if (writer->stream != NULL) {
+        (void)fclose(writer->stream);
+        writer->stream = NULL;
+    }
 }
 
 // ---------------------------------------------------------------- reading

@@ -32,13 +32,16 @@ typedef struct TapeEntry {
 
 typedef struct TapeWriter {
     FILE *stream; ///< NULL: closed, or broken.
+    bool older;   ///< Another recording stands there, and nothing of ours as yet.
+    bool headed;  ///< The file's head is written, and what stood there is gone.
     uint32_t checksum;
     int32_t used;
     int error; ///< errno of what went wrong; 0: nothing.
     uint8_t block[TAPE_BLOCK_BYTES];
 } TapeWriter;
 
-/// Makes the file, for its owner's eyes only: it will hold keys. False: `error` says why.
+/// Makes the file, for its owner's eyes only: it will hold keys. What stands there stays until the
+/// first block is written. False: `error` says why.
 bool tape_writer_open(TapeWriter *writer, const char *path);
 
 /// Adds an entry. After an error nothing happens.
@@ -49,6 +52,9 @@ bool tape_writer_flush(TapeWriter *writer);
 
 /// Flushes and closes. False: not everything was written.
 bool tape_writer_close(TapeWriter *writer);
+
+/// Closes, and leaves what stood there before, if it still does.
+void tape_writer_drop(TapeWriter *writer);
 
 // ---------------------------------------------------------------- reading
 

@@ -76,22 +76,29 @@ static void draw(uint8_t *bytes, size_t count)
     }
 }
 
+void play_tape_secret(PlayTape *tape, uint8_t *bytes, int32_t count)
+{
+    TapeEntry entry;
+    if (!play_tape_replays(tape)) {
+        tape_add(tape, KIND_RANDOM, bytes, count);
+    } else if (tape_take(tape, KIND_RANDOM, &entry) && entry.count == count) {
+        memcpy(bytes, entry.bytes, (size_t)count);
+    } else {
+        tape_differ(tape, "another number of random bytes");
+        memset(bytes, 0, (size_t)count);
+    }
+}
+
 static void fill(void *ctx, void *out, size_t count)
 {
     PlayTape *tape = ctx;
     uint8_t *bytes = out;
     while (count > 0) {
         int32_t part = count < TAPE_ENTRY_BYTES ? (int32_t)count : TAPE_ENTRY_BYTES;
-        TapeEntry entry;
         if (!tape->replaying) {
             draw(bytes, (size_t)part);
-            tape_add(tape, KIND_RANDOM, bytes, part);
-        } else if (tape_take(tape, KIND_RANDOM, &entry) && entry.count == part) {
-            memcpy(bytes, entry.bytes, (size_t)part);
-        } else {
-            tape_differ(tape, "another number of random bytes");
-            memset(bytes, 0, (size_t)part);
         }
+        play_tape_secret(tape, bytes, part);
         bytes += part;
         count -= (size_t)part;
     }
@@ -140,6 +147,9 @@ void play_tape_begin(PlayTape *tape, const char *game)
     TapeEntry entry;
     if (play_tape_replays(tape)) {
         (void)tape_take(tape, KIND_BEGIN, &entry);
+    }
+    if (tape_records(tape)) {
+        tape->began = true;
     }
     tape_add(tape, KIND_BEGIN, game, (int32_t)strlen(game));
 }

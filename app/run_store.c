@@ -3,9 +3,12 @@
 #include "app/run_store.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/command.h"
+#include "app/json_output.h"
 
 #define BUSY_MS 10000
 
@@ -17,6 +20,9 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS runs("
                              "seed INTEGER NOT NULL,"
                              "config TEXT NOT NULL,"
                              "rows TEXT NOT NULL)";
+
+static const char insertion[] =
+    "INSERT INTO runs(experiment, version, seed, config, rows) VALUES(?, ?, ?, ?, ?)";
 
 /// Prints what is wrong, closes, and answers false.
 static bool fail(sqlite3 *db, const char *who, const char *path)
@@ -41,7 +47,7 @@ static sqlite3 *open_store(const char *path, const char *who, bool make)
 /// Binds JSON as text; takes the text, which jansson made.
 static bool bind_json(sqlite3_stmt *statement, int place, const json_t *value)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = json_text(value, JSON_COMPACT);
     bool ok = text != NULL &&
               sqlite3_bind_text(statement, place, text, -1, SQLITE_TRANSIENT) == SQLITE_OK;
     free(text);
@@ -54,6 +60,27 @@ static bool bind_string(sqlite3_stmt *statement, int place, const json_t *value)
            SQLITE_OK;
 }
 
+bool run_store_check(const char *path, const char *who)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    bool ok = sqlite3_open_v2(path, &db, flags, NULL) == SQLITE_OK &&
+              sqlite3_busy_timeout(db, BUSY_MS) == SQLITE_OK &&
+              sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(db, insertion, -1, &statement, NULL) == SQLITE_OK &&
+              sqlite3_exec(db, "BEGIN IMMEDIATE; ROLLBACK", NULL, NULL, NULL) == SQLITE_OK;
+    if (!ok) {
+        command_fail(EXIT_BAD_INPUT, who,
+                     "--db: %s: %s; name another file, or a new one in a "
+                     "folder that may be written to",
+                     path, db != NULL ? sqlite3_errmsg(db) : "out of memory");
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return ok;
+}
+
 bool run_store_add(const char *path, const char *who, const json_t *document, int64_t *number)
 {
     *number = 0;
@@ -61,11 +88,9 @@ bool run_store_add(const char *path, const char *who, const json_t *document, in
     if (db == NULL) {
         return false;
     }
-    static const char words[] =
-        "INSERT INTO runs(experiment, version, seed, config, rows) VALUES(?, ?, ?, ?, ?)";
     sqlite3_stmt *statement = NULL;
     sqlite3_int64 seed = json_integer_value(json_object_get(document, "seed"));
-    bool ok = sqlite3_prepare_v2(db, words, -1, &statement, NULL) == SQLITE_OK &&
+    bool ok = sqlite3_prepare_v2(db, insertion, -1, &statement, NULL) == SQLITE_OK &&
               bind_string(statement, 1, json_object_get(document, "experiment")) &&
               bind_string(statement, 2, json_object_get(document, "version")) &&
               sqlite3_bind_int64(statement, 3, seed) == SQLITE_OK &&
@@ -132,19 +157,21 @@ static json_t *document_of(sqlite3_stmt *statement)
     return document;
 }
 
-json_t *run_store_read(const char *path, const char *who, int64_t number)
+json_t *run_store_read(const char *path, const char *who, int64_t number, char *made,
+                       size_t made_bytes)
 {
     sqlite3 *db = open_store(path, who, false);
     if (db == NULL) {
         return NULL;
     }
     static const char words[] =
-        "SELECT experiment, version, seed, config, rows FROM runs WHERE number = ?";
+        "SELECT experiment, version, seed, config, rows, made FROM runs WHERE number = ?";
     sqlite3_stmt *statement = NULL;
     bool ok = sqlite3_prepare_v2(db, words, -1, &statement, NULL) == SQLITE_OK &&
               sqlite3_bind_int64(statement, 1, number) == SQLITE_OK;
     int status = ok ? sqlite3_step(statement) : SQLITE_ERROR;
     json_t *document = status == SQLITE_ROW ? document_of(statement) : NULL;
+    snprintf(made, made_bytes, "%s", status == SQLITE_ROW ? column_text(statement, 5) : "");
     sqlite3_finalize(statement);
     if (status != SQLITE_ROW && status != SQLITE_DONE) {
         (void)fail(db, who, path);

@@ -19,6 +19,10 @@ typedef struct StoredRun {
     int64_t row_count;
 } StoredRun;
 
+/// Before the work: can runs be kept in this file? It is made if it is not there. False: the error
+/// has been printed as `who`.
+bool run_store_check(const char *path, const char *who);
+
 /// Keeps a results document; the file is made if it is not there. False: the error has been printed
 /// as `who`, and nothing was kept.
 bool run_store_add(const char *path, const char *who, const json_t *document, int64_t *number);
@@ -27,7 +31,9 @@ bool run_store_add(const char *path, const char *who, const json_t *document, in
 bool run_store_list(const char *path, const char *who,
                     void (*see_fn)(void *ctx, const StoredRun *run), void *ctx);
 
-/// The results document of a run; the caller releases it. NULL: the error has been printed.
-json_t *run_store_read(const char *path, const char *who, int64_t number);
+/// The results document of a run; the caller releases it. NULL: the error has been printed. `made`
+/// gets when it was kept, as in StoredRun.
+json_t *run_store_read(const char *path, const char *who, int64_t number, char *made,
+                       size_t made_bytes);
 
 #endif

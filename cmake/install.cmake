@@ -16,7 +16,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/fairlead-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/fairlead-config-version.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/fairlead-config.cmake
-    ${PROJECT_BINARY_DIR}/fairlead-config-version.cmake DESTINATION ${FL_PACKAGE_DIR})
+    ${PROJECT_BINARY_DIR}/fairlead-config-version.cmake
+    ${CMAKE_CURRENT_LIST_DIR}/sodium.cmake DESTINATION ${FL_PACKAGE_DIR})
 
 file(RELATIVE_PATH FL_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/fairlead.pc.in ${PROJECT_BINARY_DIR}/fairlead.pc @ONLY)

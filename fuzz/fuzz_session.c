@@ -453,7 +453,7 @@ static void hear(Scene *scene, const FlOutgoing *out)
         return;
     }
     CHECK(out->count <= JOIN_BYTES);
-    CHECK(out->bytes[2] == 4 || ++scene->answered <= scene->asked);
+    CHECK(out->bytes[2] == 4 || out->bytes[2] == 6 || ++scene->answered <= scene->asked);
     if (out->bytes[2] == 2) {
         uint16_t conversation = (uint16_t)(out->bytes[11] | out->bytes[12] << 8);
         CHECK(conversation != 0);

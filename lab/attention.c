@@ -30,7 +30,7 @@ static const Setting settings_table[] = {
     {SETTING_TEXT, "trace", "FILE",
      "a recorded match whose players are moved by it; --runs plays parts of it\n(the arena's bots)",
      AT(trace), 0, 0},
-    {SETTING_INTEGER, "players", "N", "bots, 2 to 64 (32)", AT(players), 2, ARENA_PLAYER_CAPACITY},
+    {SETTING_INTEGER, "players", "N", "bots (32)", AT(players), 2, ARENA_PLAYER_CAPACITY},
     {SETTING_NUMBER, "kbps", "K", "upload of each, all headers included (108)", AT(kbps), 16, 1e6},
     {SETTING_NUMBER, "rtt", "MS", "round trip between any two (20)", AT(rtt), 0, 1000},
     {SETTING_NUMBER, "seconds", "S", "length of a run (30)", AT(seconds), 1, 3600},

@@ -179,6 +179,36 @@ double chart_round_step(double span)
     return power * (share < 1.5 ? 1.0 : share < 3.5 ? 2.0 : share < 7.5 ? 5.0 : 10.0);
 }
 
+/// Is it a word of the field's name, between underscores?
+static bool has_word(const char *field, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = field; at != NULL; at = strchr(at, '_')) {
+        at += *at == '_' ? 1 : 0;
+        if (strncmp(at, word, length) == 0 && (at[length] == '_' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+double chart_interval_low(const char *field, double value, double half)
+{
+    static const char *const distances[] = {"sd", "aee", "error", "rate"};
+    bool distance = false;
+    for (size_t i = 0; i < sizeof distances / sizeof *distances && !distance; i++) {
+        distance = has_word(field, distances[i]);
+    }
+    return distance && value >= 0.0 ? fmax(value - half, 0.0) : value - half;
+}
+
+/// Where a point's interval begins on the chart.
+static double point_low(const ChartSpec *spec, const Point *p)
+{
+    double low = chart_interval_low(spec->y, p->y, p->half);
+    return spec->log_y ? fmax(low, p->y / 10.0) : low;
+}
+
 /// Room around the values. Logarithms keep to whole powers of ten; other axes begin at 0.
 static void widen(double *low, double *high, bool log)
 {
@@ -201,7 +231,7 @@ static void find_ranges(Chart *chart)
     for (int32_t i = 0; i < chart->point_count; i++) {
         const Point *p = &chart->points[i];
         double x = scaled(p->x, spec->log_x);
-        double below = spec->log_y ? log10(fmax(p->y - p->half, p->y / 10.0)) : p->y - p->half;
+        double below = scaled(point_low(spec, p), spec->log_y);
         chart->low_x = fmin(chart->low_x, x);
         chart->high_x = fmax(chart->high_x, x);
         chart->low_y = fmin(chart->low_y, below);
@@ -346,14 +376,18 @@ static void draw_point(const Chart *chart, const Point *p, Text *svg)
     double shift = dots ? (p->series - 0.5 * (chart->series_count - 1)) * 8.0 : 0.0;
     double x = dots ? along(chart, p->y) : across(chart, p->x);
     double y = dots ? row_of(chart, p->category) + shift : upwards(chart, p->y);
-    double least = spec->log_y ? fmax(p->y - p->half, p->y / 10.0) : p->y - p->half;
-    double from = place_fn(chart, least);
+    double from = place_fn(chart, point_low(spec, p));
     double to = place_fn(chart, p->y + p->half);
     text_add(svg, "<g><title>");
     text_add_escaped(svg, spec->series != NULL ? chart->series[p->series] : spec->y_title);
     text_add(svg, ": %g", p->y);
     if (p->half > 0.0) {
-        text_add(svg, " ± %.3g</title>", p->half);
+        double low = chart_interval_low(spec->y, p->y, p->half);
+        if (low > p->y - p->half) {
+            text_add(svg, " (%.3g to %.3g)</title>", low, p->y + p->half);
+        } else {
+            text_add(svg, " ± %.3g</title>", p->half);
+        }
         if (dots) {
             text_add(svg, "<path class=\"bar s%d\" d=\"M%.1f %.1fH%.1f\"/>",
                      (int)(p->series % STYLES), from, y, to);

@@ -41,6 +41,10 @@ bool chart_draw(const ChartSpec *spec, const json_t *rows, Text *svg);
 /// What charts look like: for the head of a page that has several, or inside each.
 extern const char chart_style[];
 
+/// Where a 95 % interval begins. Deviations, errors and rates, which fields name, are never below
+/// 0.
+double chart_interval_low(const char *field, double value, double half);
+
 /// 1, 2 or 5 times a power of ten, so that `span` has about six of it.
 double chart_round_step(double span);
 

@@ -113,10 +113,45 @@ static void tell_group(const VerifyDef *def, const ClaimSet *set, int32_t claim,
     }
 }
 
-LabStatus claims_measure(const VerifyDef *def, ClaimSet *set, LabError *error)
+void claims_failed(ClaimSet *set, const char *id, const LabError *error)
 {
-    LabStatus status = LAB_OK;
-    for (int32_t i = 0; i < claim_count && status == LAB_OK; i++) {
+    if (claims_wants(set, id)) {
+        finding_add(claims_finding(set, id), VERDICT_FAILED, "failed: %s", error->text);
+    }
+}
+
+bool claims_settled(const ClaimSet *set, int32_t claim)
+{
+    return set->findings[claim].verdict != VERDICT_NOT_YET ||
+           (claims[claim].measure_fn == NULL && claims[claim].never == NULL);
+}
+
+bool claims_need_trace(const ClaimSet *set)
+{
+    static const ClaimFn readers[] = {claims_accuracy, claims_relay, claims_fairness};
+    bool need = false;
+    for (int32_t i = 0; i < claim_count; i++) {
+        for (size_t k = 0; k < sizeof readers / sizeof *readers; k++) {
+            need = need || (set->wanted[i] && claims[i].measure_fn == readers[k]);
+        }
+    }
+    return need;
+}
+
+/// All that one function measures: it does not say how far it came.
+static void fail_group(ClaimSet *set, ClaimFn measure, const LabError *error)
+{
+    for (int32_t i = 0; i < claim_count; i++) {
+        if (claims[i].measure_fn == measure) {
+            claims_failed(set, claims[i].id, error);
+        }
+    }
+}
+
+LabStatus claims_measure(const VerifyDef *def, ClaimSet *set)
+{
+    LabStatus worst = LAB_OK;
+    for (int32_t i = 0; i < claim_count; i++) {
         ClaimFn measure = claims[i].measure_fn;
         Finding *finding = &set->findings[i];
         if (!set->wanted[i] || finding->verdict != VERDICT_NOT_YET) {
@@ -126,12 +161,20 @@ LabStatus claims_measure(const VerifyDef *def, ClaimSet *set, LabError *error)
             finding_add(finding, VERDICT_CANNOT, "%s", claims[i].never);
         } else if (measure != NULL) {
             tell_group(def, set, i, true);
-            status = measure(def, set, error);
-            FL_ASSERT(status != LAB_OK || finding->verdict != VERDICT_NOT_YET);
+            LabError why = {{0}};
+            LabStatus status = measure(def, set, &why);
+            if (status != LAB_OK) {
+                fail_group(set, measure, &why);
+            }
+            FL_ASSERT(finding->verdict != VERDICT_NOT_YET);
+            worst = worst == LAB_OK ? status : worst;
             tell_group(def, set, i, false);
         }
     }
-    return status;
+    for (int32_t i = 0; i < claim_count && worst == LAB_OK; i++) {
+        worst = set->wanted[i] && set->findings[i].verdict == VERDICT_FAILED ? LAB_FAILED : LAB_OK;
+    }
+    return worst;
 }
 
 void claims_free(ClaimSet *set)
@@ -147,7 +190,7 @@ bool verdict_changed(Verdict expected, Verdict found, bool full)
 {
     bool undecided = expected == VERDICT_FEW_RUNS || found == VERDICT_FEW_RUNS;
     bool both = expected >= VERDICT_HOLDS && found >= VERDICT_HOLDS; // measured then and now
-    return expected != found && !(undecided && both && !full);
+    return found == VERDICT_FAILED || (expected != found && !(undecided && both && !full));
 }
 
 //
@@ -262,8 +305,9 @@ void expectations_write(const char *before, const ClaimSet *set, bool full, Text
             verdicts[0] = VERDICT_NOT_YET;
             verdicts[1] = VERDICT_NOT_YET;
         }
-        if (set->wanted[i]) {
-            verdicts[full ? 1 : 0] = set->findings[i].verdict;
+        Verdict found = set->findings[i].verdict;
+        if (set->wanted[i] && found != VERDICT_NOT_YET && found != VERDICT_FAILED) {
+            verdicts[full ? 1 : 0] = found;
         }
         text_add(text, "%-4s ", claims[i].id);
         add_verdict(text, verdicts[0], 24);

@@ -12,13 +12,15 @@
 #include "lab/experiment.h"
 #include "lab/stats.h"
 
-/// X(name, word), the worse ones later: a claim on two materials gets the worse verdict.
+/// X(name, word), the worse ones later: a claim on two materials gets the worse verdict. A claim
+/// has FAILED if its experiment could not be carried out: nothing is known of it.
 #define VERDICT_TABLE(X)                                                                           \
     X(NOT_YET, "not measured yet")                                                                 \
     X(CANNOT, "cannot be measured here")                                                           \
     X(HOLDS, "holds")                                                                              \
     X(FEW_RUNS, "not enough runs")                                                                 \
-    X(FAILS, "does not hold")
+    X(FAILS, "does not hold")                                                                      \
+    X(FAILED, "failed")
 
 typedef enum Verdict {
 #define VERDICT_ROW(name, word) VERDICT_##name,
@@ -86,8 +88,18 @@ struct ClaimSet {
 bool claims_wants(const ClaimSet *set, const char *id);
 Finding *claims_finding(ClaimSet *set, const char *id);
 
-/// Measures all that are wanted.
-LabStatus claims_measure(const VerifyDef *def, ClaimSet *set, LabError *error);
+/// For measuring functions: what this claim needed could not be carried out. Others' go on.
+void claims_failed(ClaimSet *set, const char *id, const LabError *error);
+
+/// Is there something to say of it: is it measured, or will it never be?
+bool claims_settled(const ClaimSet *set, int32_t claim);
+
+/// Does any that is wanted look at VerifyDef's trace?
+bool claims_need_trace(const ClaimSet *set);
+
+/// Measures all that are wanted; what fails gets VERDICT_FAILED with the reason, and the others go
+/// on. Anything but LAB_OK: something failed.
+LabStatus claims_measure(const VerifyDef *def, ClaimSet *set);
 void claims_free(ClaimSet *set);
 
 // ---------------------------------------------------------------- verdicts
@@ -117,7 +129,8 @@ bool verdict_changed(Verdict expected, Verdict found, bool full);
 FL_NODISCARD FlResult expectation_find(const char *text, const char *id, bool full,
                                        Verdict *verdict, int32_t *line);
 
-/// The text with the verdicts of the wanted claims put in, for this mode.
+/// The text with the verdicts of the wanted claims put in, for this mode. What is not measured yet,
+/// or failed, leaves what was expected.
 void expectations_write(const char *before, const ClaimSet *set, bool full, Text *text);
 
 // ---------------------------------------------------------------- functions in the table

@@ -301,18 +301,20 @@ LabStatus claims_attention(const VerifyDef *def, ClaimSet *set, LabError *error)
     for (size_t i = 0; i < sizeof played / sizeof *played; i++) {
         wanted = wanted || claims_wants(set, played[i]);
     }
-    LabStatus status = LAB_OK;
-    if (claims_wants(set, "D5")) {
-        status = find_guesses(def, set, error);
+    if (claims_wants(set, "D5") && find_guesses(def, set, error) != LAB_OK) {
+        claims_failed(set, "D5", error);
     }
-    if (!wanted || status != LAB_OK) {
-        return status;
+    if (!wanted) {
+        return LAB_OK;
     }
     Runs *runs = (Runs *)calloc(1, sizeof *runs);
     if (runs == NULL) {
         return lab_fail(error, LAB_FAILED, "out of memory");
     }
-    status = play_all(def, runs, error);
+    LabStatus status = play_all(def, runs, error);
+    for (size_t i = 0; i < sizeof played / sizeof *played && status != LAB_OK; i++) {
+        claims_failed(set, played[i], error);
+    }
     if (status == LAB_OK) {
         find_sizes(set, runs);
         find_looks(set, runs);
@@ -320,5 +322,5 @@ LabStatus claims_attention(const VerifyDef *def, ClaimSet *set, LabError *error)
         find_near(set, runs);
     }
     free(runs);
-    return status;
+    return LAB_OK;
 }

@@ -138,9 +138,10 @@ LabStatus claims_duels(const VerifyDef *def, ClaimSet *set, LabError *error)
         judge_fair(random, claims_finding(set, "D7"));
     }
     if (status == LAB_OK && claims_wants(set, "D8")) {
-        status = measure(def, DUELS_TOP, top, error);
-        if (status == LAB_OK) {
+        if (measure(def, DUELS_TOP, top, error) == LAB_OK) {
             judge_equal(random, top, claims_finding(set, "D8"));
+        } else {
+            claims_failed(set, "D8", error);
         }
     }
     free(measured);

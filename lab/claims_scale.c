@@ -129,12 +129,14 @@ LabStatus claims_scale(const VerifyDef *def, ClaimSet *set, LabError *error)
     if (status != LAB_OK) {
         return status;
     }
-    if (claims_wants(set, "D9")) {
-        status = measure_scale(def, &motion, claims_finding(set, "D9"), error);
+    if (claims_wants(set, "D9") &&
+        measure_scale(def, &motion, claims_finding(set, "D9"), error) != LAB_OK) {
+        claims_failed(set, "D9", error);
     }
-    if (status == LAB_OK && claims_wants(set, "D10")) {
-        status = measure_crowd(def, &motion, claims_finding(set, "D10"), error);
+    if (claims_wants(set, "D10") &&
+        measure_crowd(def, &motion, claims_finding(set, "D10"), error) != LAB_OK) {
+        claims_failed(set, "D10", error);
     }
     crowd_motion_free(&motion);
-    return status;
+    return LAB_OK;
 }

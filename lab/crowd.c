@@ -34,7 +34,7 @@ static const Setting settings_table[] = {
      "flag: all look at one player most; match: the flag is one thing to look at (flag)", AT(which),
      0, 0},
     {SETTING_TEXT, "modes", "LIST", "of direct,overlay (both)", AT(modes), 0, 0},
-    {SETTING_NUMBERS, "players", "LIST", "8 to 2000 (32,100,300)", AT(players), 8, 2000},
+    {SETTING_NUMBERS, "players", "LIST", "so many (32,100,300)", AT(players), 8, 2000},
     {SETTING_NUMBER, "seconds", "S", "measured, before anybody falls out (10)", AT(seconds), 2,
      3600},
     {SETTING_FLAG, "live", NULL, "processes and sockets instead of virtual time", AT(live), 0, 0},

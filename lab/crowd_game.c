@@ -169,6 +169,16 @@ static bool all_play(const CrowdGame *game)
     return play;
 }
 
+/// Has anybody lost the lobby? It does not come again.
+static bool any_ended(const CrowdGame *game)
+{
+    bool ended = false;
+    for (int32_t i = 0; i < game->def.players && !ended; i++) {
+        ended = fl_session_state(game->nodes[i].player.session) == FL_SESSION_ENDED;
+    }
+    return ended;
+}
+
 // ---------------------------------------------------------------- making one
 
 static FlResult make(CrowdGame *game, int32_t lookers)
@@ -212,10 +222,11 @@ LabStatus crowd_game_create(CrowdGame *game, const CrowdGameDef *def, int32_t lo
     if (result != FL_OK) {
         return lab_fail_result(error, result, "setting up the crowd");
     }
-    while (world_now(game->world) < JOIN_LIMIT && !all_play(game)) {
+    while (world_now(game->world) < JOIN_LIMIT && !all_play(game) && !any_ended(game)) {
         world_run(game->world, world_now(game->world) + FL_MS(500));
     }
     if (!all_play(game)) {
+        game->absent = true;
         return lab_fail(error, LAB_FAILED, "%d players: not all of them come to play",
                         (int)def->players);
     }

@@ -95,10 +95,12 @@ struct CrowdGame {
     CrowdEyes eyes;
     float *looks;  ///< [player * (players + 1) + member]
     bool *allowed; ///< The same; NULL: everybody may look at anybody.
+    bool absent;   ///< Not all came to play: their uploads do not carry so many.
 };
 
 /// Makes everything, and runs the world until all play and have the lanes they want. `lookers` more
-/// actors will find room. Destroy it in any case.
+/// actors will find room. Destroy it in any case. LAB_FAILED with `absent`: nothing is wrong but
+/// that some did not come in two minutes, or lost the lobby on the way.
 LabStatus crowd_game_create(CrowdGame *game, const CrowdGameDef *def, int32_t lookers,
                             LabError *error);
 void crowd_game_destroy(CrowdGame *game);

@@ -164,9 +164,18 @@ void experiment_cell(const json_t *row, const Column *column, char text[LAB_CELL
         const json_t *interval = json_object_get(row, field);
         int used =
             snprintf(text, LAB_CELL_BYTES, "%.*f", (int)column->decimals, json_real_value(value));
-        if (json_is_real(interval) && used > 0 && used < LAB_CELL_BYTES) {
+        double number = json_real_value(value);
+        double half = json_real_value(interval);
+        double low = chart_interval_low(column->field, number, half);
+        if (!json_is_real(interval) || used <= 0 || used >= LAB_CELL_BYTES) {
+            return;
+        }
+        if (low > number - half) { // it cannot be below 0, and "±" would say so
+            snprintf(text + used, (size_t)(LAB_CELL_BYTES - used), " (%.*f to %.*f)",
+                     (int)column->decimals, low, (int)column->decimals, number + half);
+        } else {
             snprintf(text + used, (size_t)(LAB_CELL_BYTES - used), " ± %.*f", (int)column->decimals,
-                     json_real_value(interval));
+                     half);
         }
     } else if (json_is_real(value)) {
         snprintf(text, LAB_CELL_BYTES, "%g", json_real_value(value));

@@ -35,7 +35,7 @@ typedef struct Setting {
     SettingKind kind;
     const char *name;  ///< Of the option, without dashes; in `config` dashes become underscores.
     const char *value; ///< What stands for it in the help. NULL for a flag.
-    const char *help;  ///< Its default included.
+    const char *help;  ///< Its default included; min and max are added.
     size_t offset;
     double min, max; ///< Of numbers.
 } Setting;
@@ -87,6 +87,7 @@ typedef struct Experiment {
     int32_t column_count;
     const ChartSpec *charts; ///< For its report.
     int32_t chart_count;
+    bool draws; ///< It fills in the result's picture.
 } Experiment;
 
 /// No experiment's settings are larger.

@@ -189,6 +189,13 @@ static LabStatus run_finish(const LabRun *run, const void *ctx, LabResult *resul
     return status;
 }
 
+static const ChartSpec charts[] = {
+    {CHART_DOTS, "Races whose order all saw alike", .x = "control", .x_title = "control",
+     .y = "agreed", .y_title = "races"},
+    {CHART_DOTS, "How late an input settles", .x = "control", .x_title = "control",
+     .y = "settled_lag_ms_p95", .y_title = "ms, 95th percentile"},
+};
+
 const Experiment experiment_finish = {
     .name = "finish",
     .help = "races of 16 in timelines: do all peers know the same winner",
@@ -208,4 +215,6 @@ const Experiment experiment_finish = {
     .run_fn = run_finish,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

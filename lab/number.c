@@ -6,7 +6,9 @@
 // right too but ten times slower.
 #include "lab/number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXACT_DIGITS (1ull << 53)
 #define EXACT_POWER 22
@@ -162,4 +164,33 @@ bool number_read(const char *text, double *value)
     }
     *value = decimal_value(&decimal, text);
     return isfinite(*value);
+}
+
+/// "1e+05" to "1e5".
+static void shorten_exponent(char *text)
+{
+    char *to = strchr(text, 'e');
+    if (to == NULL) {
+        return;
+    }
+    to++;
+    const char *from = to;
+    to += *from == '-' ? 1 : 0;
+    from += *from == '-' || *from == '+' ? 1 : 0;
+    from += strspn(from, "0");
+    memmove(to, from, strlen(from) + 1);
+}
+
+void number_text(double value, char text[NUMBER_TEXT_BYTES])
+{
+    // 15 digits always survive from text to number and back to text, 17 from number to text and
+    // back; %g leaves out zeros at the end.
+    for (int digits = 15; digits <= 17; digits++) {
+        double again;
+        snprintf(text, NUMBER_TEXT_BYTES, "%.*g", digits, value);
+        shorten_exponent(text);
+        if (number_read(text, &again) && again == value) {
+            return;
+        }
+    }
 }

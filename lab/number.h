@@ -1,5 +1,5 @@
-// Decimal numbers as they stand in text: quick, correctly rounded, whatever the locale of the
-// program.
+// Decimal numbers as they stand in text: read quickly and correctly rounded, whatever the locale of
+// the program; written with as few digits as name them.
 #ifndef LAB_NUMBER_H
 #define LAB_NUMBER_H
 
@@ -31,5 +31,11 @@ bool integer_read(const char *text, const char *end, int64_t *value);
 
 /// Reads exactly one finite number filling the whole string, for command lines.
 bool number_read(const char *text, double *value);
+
+#define NUMBER_TEXT_BYTES 32
+
+/// With the fewest digits that read back as the same number (among 15 to 17, zeros at the end left
+/// out): 0.09, not 0.089999999999999997.
+void number_text(double value, char text[NUMBER_TEXT_BYTES]);
 
 #endif

@@ -120,7 +120,7 @@ static const Setting settings_table[] = {
      "(data/racing; with more cars than two, or --bots: the racing game's bots, one race a run)",
      AT(trace), 0, 0},
     {SETTING_FLAG, "bots", NULL, "the racing game's bots with two cars too", AT(bots), 0, 0},
-    {SETTING_INTEGER, "cars", "N", "2 to 16; of a trace: its races with so many (2)", AT(cars), 2,
+    {SETTING_INTEGER, "cars", "N", "so many; of a trace: its races with so many (2)", AT(cars), 2,
      RACE_CARS},
     {SETTING_TEXT, "topology", "T", "mesh: peer to peer; star: through a server (mesh)",
      AT(topology), 0, 0},
@@ -280,6 +280,26 @@ static const Column columns[] = {
     {"jumps_per_minute", "jumps/min", 1},
 };
 
+#define BY_DELAY .x = "mean_ms", .x_title = "mean delay of the first player's way, ms"
+#define BY_LOSS                                                                                    \
+    .x = "loss", .x_title = "share of the first player's packets lost", .where = "sweep=loss"
+#define RATE                                                                                       \
+    .y = "inconsistency_rate", .y_title = "share of comparisons that disagree", .interval = "ci95"
+#define DIFFERENCE                                                                                 \
+    .y = "difference", .y_title = "d1 - d2, car lengths", .interval = "difference_ci95"
+
+static const ChartSpec charts[] = {
+    {CHART_LINES, "Who leads? Deviation 10 ms", BY_DELAY, RATE, .series = "scheme",
+     .where = "sweep=delay,sd_ms=10"},
+    {CHART_LINES, "Who leads? Deviation 30 ms", BY_DELAY, RATE, .series = "scheme",
+     .where = "sweep=delay,sd_ms=30"},
+    {CHART_LINES, "Who leads? With loss", BY_LOSS, RATE, .series = "scheme"},
+    {CHART_LINES, "Further behind than the other, deviation 10 ms", BY_DELAY, DIFFERENCE,
+     .series = "scheme", .where = "sweep=delay,sd_ms=10"},
+    {CHART_LINES, "Further behind than the other, with loss", BY_LOSS, DIFFERENCE,
+     .series = "scheme"},
+};
+
 const Experiment experiment_racing = {
     .name = "racing",
     .help = "whether players agree who leads, by what receivers show",
@@ -297,4 +317,6 @@ const Experiment experiment_racing = {
     .run_fn = run_racing,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

@@ -5,7 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lab/number.h"
 #include "lab/report_parts.h"
+
+void report_date(time_t when, char text[REPORT_DATE_BYTES])
+{
+    const struct tm *parts = gmtime(&when);
+    if (parts == NULL || strftime(text, REPORT_DATE_BYTES, "%Y-%m-%d %H:%M UTC", parts) == 0) {
+        snprintf(text, REPORT_DATE_BYTES, "?");
+    }
+}
 
 const char *report_problem(const json_t *document)
 {
@@ -39,7 +48,9 @@ static void add_value(const json_t *value, Text *words)
 {
     if (json_is_array(value)) {
         for (size_t i = 0; i < json_array_size(value); i++) {
-            text_add(words, "%s%g", i > 0 ? "," : "", json_number_value(json_array_get(value, i)));
+            char number[NUMBER_TEXT_BYTES];
+            number_text(json_number_value(json_array_get(value, i)), number);
+            text_add(words, "%s%s", i > 0 ? "," : "", number);
         }
     } else if (json_is_string(value)) {
         const char *text = json_string_value(value);
@@ -48,7 +59,9 @@ static void add_value(const json_t *value, Text *words)
     } else if (json_is_integer(value)) {
         text_add(words, "%lld", (long long)json_integer_value(value));
     } else {
-        text_add(words, "%.17g", json_number_value(value));
+        char number[NUMBER_TEXT_BYTES];
+        number_text(json_number_value(value), number);
+        text_add(words, "%s", number);
     }
 }
 
@@ -100,9 +113,8 @@ void report_command(const json_t *document, Text *words)
     if (runs != 1) {
         text_add(words, " --runs %lld", (long long)runs);
     }
-    if (seed != 1) {
-        text_add(words, " --seed %lld", (long long)seed);
-    }
+    text_add(words, " --seed %lld",
+             (long long)seed); // also the default: who quotes it quotes it all
     if (json_is_false(json_object_get(config, "sealed"))) {
         text_add(words, " --plain");
     }
@@ -188,21 +200,34 @@ static void add_table(const Experiment *experiment, const json_t *rows, Text *ht
     text_add(html, "</tbody></table></div>\n");
 }
 
-static void add_config(const json_t *document, Text *html)
+static void add_setting_row(const char *field, const char *words, Text *html)
+{
+    text_add(html, "<tr>");
+    report_cell("td", field, true, html);
+    report_cell("td", words, true, html);
+    text_add(html, "</tr>\n");
+}
+
+static void add_value_row(const char *field, const json_t *value, Text *html)
+{
+    Text words = {0};
+    report_value(value, &words);
+    add_setting_row(field, text_of(&words), html);
+    text_free(&words);
+}
+
+static void add_config(const ReportRun *run, Text *html)
 {
     text_add(html, "<h2>Settings</h2>\n<div class=\"wide\"><table><tbody>\n");
     const char *field;
     json_t *value;
-    json_t *config = json_object_get(document, "config");
+    json_t *config = json_object_get(run->document, "config");
+    add_value_row("version", json_object_get(run->document, "version"), html);
+    add_setting_row("date", run->made, html);
+    add_value_row("seed", json_object_get(run->document, "seed"), html);
     json_object_foreach(config, field, value)
     {
-        Text words = {0};
-        report_value(value, &words);
-        text_add(html, "<tr>");
-        report_cell("td", field, true, html);
-        report_cell("td", text_of(&words), true, html);
-        text_add(html, "</tr>\n");
-        text_free(&words);
+        add_value_row(field, value, html);
     }
     text_add(html, "</tbody></table></div>\n");
 }
@@ -214,8 +239,9 @@ void report_charts(const Experiment *experiment, const json_t *rows, Text *html)
     }
 }
 
-static void add_head(const json_t *document, const Experiment *experiment, Text *html)
+static void add_head(const ReportRun *run, const Experiment *experiment, Text *html)
 {
+    const json_t *document = run->document;
     const char *version = json_string_value(json_object_get(document, "version"));
     text_add(html, "<h1>");
     text_add_escaped(html, json_string_value(json_object_get(document, "experiment")));
@@ -231,6 +257,8 @@ static void add_head(const json_t *document, const Experiment *experiment, Text 
     report_command(document, &command);
     text_add(html, "<p>Made by Fairlead ");
     text_add_escaped(html, version != NULL ? version : "?");
+    text_add(html, ", ");
+    text_add_escaped(html, run->made);
     text_add(html, "; the same command gives the same numbers:</p>\n<pre>");
     text_add_escaped(html, text_of(&command));
     text_add(html, "</pre>\n");
@@ -242,7 +270,7 @@ static void one_page(const ReportRun *run, Text *html)
     const Experiment *experiment = report_experiment(run->document);
     const json_t *rows = json_object_get(run->document, "rows");
     report_begin(json_string_value(json_object_get(run->document, "experiment")), html);
-    add_head(run->document, experiment, html);
+    add_head(run, experiment, html);
     if (run->picture != NULL && run->picture[0] != '\0') {
         text_add(html, "<div class=\"picture\">%s</div>\n", run->picture);
     }
@@ -255,7 +283,7 @@ static void one_page(const ReportRun *run, Text *html)
         text_add(html, "<h2>Results</h2>\n<p class=\"quiet\">results.json has every field.</p>\n");
         add_table(experiment, rows, html);
     }
-    add_config(run->document, html);
+    add_config(run, html);
     report_end(html);
 }
 

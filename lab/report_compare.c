@@ -9,6 +9,8 @@
 
 #include "lab/report_parts.h"
 
+enum { GROUP_CAPACITY = 64 };
+
 // ---------------------------------------------------------------- settings
 
 static bool same_everywhere(const ReportRun *runs, const int32_t *group, int32_t count,
@@ -26,6 +28,28 @@ static bool same_everywhere(const ReportRun *runs, const int32_t *group, int32_t
     return true;
 }
 
+/// Has no run before it such a setting?
+static bool is_first(const ReportRun *runs, const int32_t *group, int32_t which, const char *field)
+{
+    bool first = true;
+    for (int32_t i = 0; i < which && first; i++) {
+        first = json_object_get(json_object_get(runs[group[i]].document, "config"), field) == NULL;
+    }
+    return first;
+}
+
+/// What a run says of a setting, or of itself.
+static void setting_text(const ReportRun *run, const char *field, Text *words)
+{
+    if (strcmp(field, "date") == 0) {
+        text_add(words, "%s", run->made);
+        return;
+    }
+    bool itself = strcmp(field, "seed") == 0 || strcmp(field, "version") == 0;
+    const json_t *where = itself ? run->document : json_object_get(run->document, "config");
+    report_value(json_object_get(where, field), words);
+}
+
 static void add_setting_row(const ReportRun *runs, const int32_t *group, int32_t count,
                             const char *field, Text *html)
 {
@@ -33,11 +57,7 @@ static void add_setting_row(const ReportRun *runs, const int32_t *group, int32_t
     report_cell("td", field, true, html);
     for (int32_t i = 0; i < count; i++) {
         Text words = {0};
-        const json_t *document = runs[group[i]].document;
-        const json_t *value = strcmp(field, "seed") == 0 || strcmp(field, "version") == 0
-                                  ? json_object_get(document, field)
-                                  : json_object_get(json_object_get(document, "config"), field);
-        report_value(value, &words);
+        setting_text(&runs[group[i]], field, &words);
         report_cell("td", text_of(&words), false, html);
         text_free(&words);
     }
@@ -58,14 +78,17 @@ static void add_settings(const ReportRun *runs, const int32_t *group, int32_t co
     add_run_names(runs, group, count, html);
     text_add(html, "</tr></thead><tbody>\n");
     add_setting_row(runs, group, count, "version", html);
+    add_setting_row(runs, group, count, "date", html);
     add_setting_row(runs, group, count, "seed", html);
-    const char *field;
-    json_t *value;
-    json_t *config = json_object_get(runs[group[0]].document, "config");
-    json_object_foreach(config, field, value)
-    {
-        if (!same_everywhere(runs, group, count, field)) {
-            add_setting_row(runs, group, count, field, html);
+    for (int32_t i = 0; i < count; i++) {
+        const char *field;
+        json_t *value;
+        json_t *config = json_object_get(runs[group[i]].document, "config");
+        json_object_foreach(config, field, value)
+        {
+            if (!same_everywhere(runs, group, count, field) && is_first(runs, group, i, field)) {
+                add_setting_row(runs, group, count, field, html);
+            }
         }
     }
     text_add(html, "</tbody></table></div>\n");
@@ -111,14 +134,26 @@ static bool rows_belong(const Experiment *experiment, const json_t *a, const jso
     return true;
 }
 
-/// NULL: the run has none.
+/// How many rows like this one stand before row `end` of a run.
+static int32_t count_like(const Experiment *experiment, const json_t *document, const json_t *row,
+                          size_t end)
+{
+    const json_t *rows = json_object_get(document, "rows");
+    int32_t count = 0;
+    for (size_t r = 0; r < end && r < json_array_size(rows); r++) {
+        count += rows_belong(experiment, row, json_array_get(rows, r)) ? 1 : 0;
+    }
+    return count;
+}
+
+/// The row like this one that `before` others like it precede. NULL: the run has none.
 static const json_t *row_like(const Experiment *experiment, const json_t *document,
-                              const json_t *row)
+                              const json_t *row, int32_t before)
 {
     const json_t *rows = json_object_get(document, "rows");
     for (size_t r = 0; r < json_array_size(rows); r++) {
         const json_t *found = json_array_get(rows, r);
-        if (rows_belong(experiment, row, found)) {
+        if (rows_belong(experiment, row, found) && before-- == 0) {
             return found;
         }
     }
@@ -132,62 +167,98 @@ static void add_change(double from, double to, Text *html)
     }
 }
 
-/// One figure in all runs, each below the other, with its change against the first.
-static void add_figures(const Experiment *experiment, const Column *column, const ReportRun *runs,
-                        const int32_t *group, int32_t count, const json_t *row, Text *html)
+/// Rows that belong together, one of each run that has one.
+typedef struct RowSet {
+    const json_t *rows[GROUP_CAPACITY]; ///< By the run's place in the group; NULL: it has none.
+    const json_t *any;                  ///< One of them.
+} RowSet;
+
+/// One figure in all runs, each below the other, with its change against the first that has it.
+static void add_figures(const Column *column, const RowSet *set, int32_t count, Text *html)
 {
+    const json_t *first = NULL;
     text_add(html, "<td>");
-    double first = json_number_value(json_object_get(row, column->field));
     for (int32_t i = 0; i < count; i++) {
-        const json_t *same = row_like(experiment, runs[group[i]].document, row);
         char cell[LAB_CELL_BYTES] = "-";
-        if (same != NULL) {
-            experiment_cell(same, column, cell);
+        const json_t *value = json_object_get(set->rows[i], column->field);
+        if (set->rows[i] != NULL) {
+            experiment_cell(set->rows[i], column, cell);
         }
         text_add(html, i > 0 ? "<br>" : "");
         text_add_escaped(html, cell);
-        const json_t *value = same != NULL ? json_object_get(same, column->field) : NULL;
-        if (i > 0 && json_is_number(value)) {
-            add_change(first, json_number_value(value), html);
+        if (first != NULL && json_is_number(value)) {
+            add_change(json_number_value(first), json_number_value(value), html);
         }
+        first = first == NULL && json_is_number(value) ? value : first;
     }
     text_add(html, "</td>");
+}
+
+static void add_row(const Experiment *experiment, int32_t columns, const RowSet *set, int32_t count,
+                    Text *html)
+{
+    text_add(html, "<tr>");
+    for (int32_t c = 0; c < columns; c++) {
+        const Column *column = &experiment->columns[c];
+        if (is_varied(experiment, column)) {
+            char cell[LAB_CELL_BYTES];
+            experiment_cell(set->any, column, cell);
+            report_cell("td", cell, true, html);
+        } else {
+            add_figures(column, set, count, html);
+        }
+    }
+    text_add(html, "</tr>\n");
+}
+
+/// Row `r` of one run, with those of later runs that belong to it. False: an earlier run has it.
+static bool row_set(const Experiment *experiment, const ReportRun *runs, const int32_t *group,
+                    int32_t count, int32_t run, size_t r, RowSet *set)
+{
+    const json_t *document = runs[group[run]].document;
+    const json_t *row = json_array_get(json_object_get(document, "rows"), r);
+    int32_t before = count_like(experiment, document, row, r);
+    *set = (RowSet){.any = row};
+    for (int32_t i = 0; i < count; i++) {
+        set->rows[i] = row_like(experiment, runs[group[i]].document, row, before);
+        if (i < run && set->rows[i] != NULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void add_rows(const Experiment *experiment, const ReportRun *runs, const int32_t *group,
                      int32_t count, Text *html)
 {
     text_add(html, "<h3>Side by side</h3>\n<p class=\"quiet\">In each cell one line per run, in "
-                   "the order above; changes are against the first.</p>\n"
+                   "the order above, - where it has no such row; changes are against the first "
+                   "that has.</p>\n"
                    "<div class=\"wide\"><table><thead><tr>");
-    const json_t *rows = json_object_get(runs[group[0]].document, "rows");
-    int32_t columns = experiment_columns_shown(experiment, rows);
+    int32_t columns = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const json_t *rows = json_object_get(runs[group[i]].document, "rows");
+        int32_t shown = experiment_columns_shown(experiment, rows);
+        columns = shown > columns ? shown : columns;
+    }
     for (int32_t c = 0; c < columns; c++) {
         const Column *column = &experiment->columns[c];
         report_cell("th", column->title, is_varied(experiment, column), html);
     }
     text_add(html, "</tr></thead><tbody>\n");
-    for (size_t r = 0; r < json_array_size(rows); r++) {
-        const json_t *row = json_array_get(rows, r);
-        text_add(html, "<tr>");
-        for (int32_t c = 0; c < columns; c++) {
-            const Column *column = &experiment->columns[c];
-            if (is_varied(experiment, column)) {
-                char cell[LAB_CELL_BYTES];
-                experiment_cell(row, column, cell);
-                report_cell("td", cell, true, html);
-            } else {
-                add_figures(experiment, column, runs, group, count, row, html);
+    for (int32_t i = 0; i < count; i++) {
+        const json_t *rows = json_object_get(runs[group[i]].document, "rows");
+        for (size_t r = 0; r < json_array_size(rows); r++) {
+            RowSet set;
+            if (row_set(experiment, runs, group, count, i, r, &set)) {
+                add_row(experiment, columns, &set, count, html);
             }
         }
-        text_add(html, "</tr>\n");
     }
     text_add(html, "</tbody></table></div>\n");
 }
 
 // ---------------------------------------------------------------- the page
-
-enum { GROUP_CAPACITY = 64 };
 
 static void add_group(const ReportRun *runs, const int32_t *group, int32_t count, Text *html)
 {

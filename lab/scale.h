@@ -6,7 +6,7 @@
 // and our own sizes. All are the same library with other settings.
 //
 // Quality is *held* if those who are watched are told at 20 Hz, all others at 1 Hz, and nobody ever
-// sends more in a second than its upload; scale_held has the numbers.
+// sends more in a second than its upload; SCALE_LIMIT_TABLE has the numbers.
 #ifndef LAB_SCALE_H
 #define LAB_SCALE_H
 
@@ -27,6 +27,24 @@ typedef enum ScaleMode {
 
 const char *scale_mode_name(ScaleMode mode);
 
+enum { SCALE_PLAYERS_LEAST = 2, SCALE_PLAYERS_MOST = 2000 };
+
+/// X(name, least, unit, what): when quality is held, for scale_held and for --help alike. Rates are
+/// of 20 Hz and 1 Hz. It takes a quarter of a second to meet, hence the places; whole updates are
+/// counted, hence the slowest pairs' rate.
+#define SCALE_LIMIT_TABLE(X)                                                                       \
+    X(FOCUS_HZ, 19, " Hz", "updates of who is in focus")                                           \
+    X(FOCUS_SHARE, 0.85, "", "places in focus that are filled, of those there are")                \
+    X(REST_HZ, 0.95, " Hz", "updates of all others, on average")                                   \
+    X(REST_LOW_HZ, 0.74, " Hz", "updates of all others, for 99 of 100 pairs")
+
+typedef enum ScaleLimit {
+#define SCALE_LIMIT_ROW(name, least, unit, what) SCALE_##name##_LEAST,
+    SCALE_LIMIT_TABLE(SCALE_LIMIT_ROW)
+#undef SCALE_LIMIT_ROW
+        SCALE_LIMITS
+} ScaleLimit;
+
 typedef struct ScalePlay {
     ScaleMode mode;
     int32_t players;
@@ -38,7 +56,8 @@ typedef struct ScalePlay {
 } ScalePlay;
 
 typedef struct ScaleFigures {
-    CrowdFigures crowd;
+    CrowdFigures crowd; ///< NaN where not all came.
+    bool absent;        ///< Not all came to play: quality is not held with so many.
     bool held;
     double sim_speed; ///< Simulated seconds by seconds of the processor, once all play.
     double join_cpu_s;

@@ -9,9 +9,7 @@
 
 #define FOCUS 4
 #define FOCUS_HZ 20.0
-#define REST_HZ 1.0
 #define PUBLISHED_BYTES 126
-#define LEAST_PLAYERS 2
 #define RECEIVED_MOST 64 // senders that may have one in their focus at once
 #define CLOSE 32         // the search ends when two numbers are closer than one in so many
 
@@ -21,10 +19,11 @@
 #define PACKET_BYTES 4
 #define PULSE_BYTES 6 // and what pulses and looks add, per update: the published number has all
 
-// Quality: of what is promised, so much must arrive, with 1 % of all datagrams lost.
-#define HELD_SHARE 0.95
-#define HELD_FOCUS 0.85 // of the places in focus: it takes a quarter of a second to meet
-#define HELD_LOW 0.74   // 99 of 100 pairs: whole updates are counted
+static const double least[SCALE_LIMITS] = {
+#define SCALE_LIMIT_ROW(name, number, unit, what) [SCALE_##name##_LEAST] = number,
+    SCALE_LIMIT_TABLE(SCALE_LIMIT_ROW)
+#undef SCALE_LIMIT_ROW
+};
 
 const char *scale_mode_name(ScaleMode mode)
 {
@@ -81,10 +80,11 @@ bool scale_held(const ScalePlay *play, const CrowdFigures *f)
 {
     bool broadcast = play->mode == SCALE_BROADCAST;
     double wanted = broadcast || play->players <= FOCUS ? play->players - 1 : FOCUS;
-    bool focus = f->focus_hz >= HELD_SHARE * FOCUS_HZ && f->focus_size >= HELD_FOCUS * wanted;
-    bool rest =
-        broadcast || isnan(f->best_effort_hz) ||
-        (f->best_effort_hz >= HELD_SHARE * REST_HZ && f->best_effort_low_hz >= HELD_LOW * REST_HZ);
+    bool focus = f->focus_hz >= least[SCALE_FOCUS_HZ_LEAST] &&
+                 f->focus_size >= least[SCALE_FOCUS_SHARE_LEAST] * wanted;
+    bool rest = broadcast || isnan(f->best_effort_hz) ||
+                (f->best_effort_hz >= least[SCALE_REST_HZ_LEAST] &&
+                 f->best_effort_low_hz >= least[SCALE_REST_LOW_HZ_LEAST]);
     return focus && rest && f->peak_share <= 1.0;
 }
 
@@ -139,6 +139,19 @@ static LabStatus run(CrowdGame *game, const ScalePlay *play, ScaleFigures *figur
     return crowded ? lab_fail(error, LAB_FAILED, "too many datagrams under way") : LAB_OK;
 }
 
+/// With so many players an upload does not even carry their coming in.
+static void nobody_played(ScaleFigures *figures)
+{
+    const double none = (double)NAN;
+    figures->absent = true;
+    figures->sim_speed = none;
+    figures->rss_mib = rss_mib();
+    figures->crowd = (CrowdFigures){
+        none, none, none, none, none, none, none, none, none, none,
+        none, none, none, none, none, none, none, none, none,
+    };
+}
+
 LabStatus scale_play(const ScalePlay *play, ScaleFigures *figures, LabError *error)
 {
     memset(figures, 0, sizeof *figures);
@@ -149,6 +162,9 @@ LabStatus scale_play(const ScalePlay *play, ScaleFigures *figures, LabError *err
     figures->join_cpu_s = cpu_seconds() - begun;
     if (status == LAB_OK) {
         status = run(&game, play, figures, error);
+    } else if (game.absent) {
+        nobody_played(figures);
+        status = LAB_OK;
     }
     crowd_game_destroy(&game);
     return status;
@@ -174,7 +190,7 @@ static int32_t first_guess(const ScalePlay *play, int32_t limit)
     case SCALE_MODES:
         break;
     }
-    return (int32_t)fmin(fmax(players, LEAST_PLAYERS), limit);
+    return (int32_t)fmin(fmax(players, SCALE_PLAYERS_LEAST), limit);
 }
 
 static LabStatus try(const ScalePlay *play, int32_t players, ScaleFound *found, LabError *error)
@@ -211,7 +227,7 @@ LabStatus scale_search(const ScalePlay *play, int32_t limit, ScaleFound *found, 
         if (status != LAB_OK) {
             return status;
         }
-        bool ends = found->more == 0 ? found->most >= limit : found->more <= LEAST_PLAYERS;
+        bool ends = found->more == 0 ? found->most >= limit : found->more <= SCALE_PLAYERS_LEAST;
         if (ends || (found->more > 0 && found->most > 0 && is_close(found))) {
             return LAB_OK;
         }
@@ -220,7 +236,7 @@ LabStatus scale_search(const ScalePlay *play, int32_t limit, ScaleFound *found, 
             next = next < limit ? next : limit;
         } else if (found->most == 0) {
             next = found->more - found->more / 6 - 1;
-            next = next > LEAST_PLAYERS ? next : LEAST_PLAYERS;
+            next = next > SCALE_PLAYERS_LEAST ? next : SCALE_PLAYERS_LEAST;
         } else {
             next = (found->most + found->more) / 2;
         }

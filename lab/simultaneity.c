@@ -206,6 +206,14 @@ static const Column columns[] = {
     {"late", "late", 0},
 };
 
+#define BY_PEERS .x = "peers", .x_title = "peers", .series = "control", .where = "over=room"
+
+static const ChartSpec charts[] = {
+    {CHART_LINES, "How soon all play an action", BY_PEERS, .y = "decision_ms_p95",
+     .y_title = "ms, 95th percentile", .log_x = true},
+    {CHART_LINES, "Conflicts", BY_PEERS, .y = "conflicts", .y_title = "conflicts", .log_x = true},
+};
+
 const Experiment experiment_simultaneity = {
     .name = "simultaneity",
     .help = "whether all peers play all actions in one order, at one time, and how soon",
@@ -222,4 +230,6 @@ const Experiment experiment_simultaneity = {
     .run_fn = run_simultaneity,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

@@ -291,6 +291,7 @@ const Experiment experiment_tradeoff = {
     .settings_bytes = sizeof(TradeoffSettings),
     .defaults_fn = defaults,
     .run_fn = run_tradeoff,
+    .draws = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
 };

@@ -96,9 +96,10 @@ static void walk(ArenaNode *node, int32_t other, const FlGuideView *guide, doubl
         p->yaw = yaw;
         return;
     }
-    // Legs alone never catch up with one who runs away: until it is near, it lives twice as fast.
+    // Legs alone never catch up with one who runs away: until it is near, it runs twice as fast. It
+    // does not fall twice as fast.
     int32_t steps = guide->mode == FL_GUIDE_NEARING ? NEARING_STEPS : 1;
-    for (int32_t i = 0; i < steps; i++) {
+    for (int32_t i = 0; i < steps && (i == 0 || p->grounded != 0); i++) {
         ArenaWalk to = {goal, yaw, -guide->goal.pitch, guide->goal.seconds};
         arena_step_replica(node->def.game, &node->view, other,
                            arena_walk_to(node->def.game, &node->view, other, &to));

@@ -18,7 +18,7 @@
 #define FL_EXPORT __declspec(dllexport)
 #elif defined(_WIN32) && defined(FL_SHARED)
 #define FL_EXPORT __declspec(dllimport)
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && defined(FL_BUILDING)
 #define FL_EXPORT __attribute__((visibility("default")))
 #else
 #define FL_EXPORT
@@ -30,11 +30,22 @@
 #define FL_API FL_EXPORT
 #endif
 
-#if defined(__GNUC__)
+// Whoever means to ignore an answer writes (void): that silences [[nodiscard]], and with clang
+// warn_unused_result, too; but not with gcc, which takes the former in C17 as an extension. It must
+// come first in a declaration, so the library's own build, where FL_API does, uses the latter.
+#if defined(__clang__) || (defined(__GNUC__) && (defined(FL_BUILDING) || defined(_WIN32)))
 #define FL_NODISCARD __attribute__((warn_unused_result))
-#define FL_NORETURN __attribute__((noreturn))
+#elif defined(__cplusplus) && __cplusplus >= 201703L
+#define FL_NODISCARD [[nodiscard]]
+#elif !defined(__cplusplus) && defined(__GNUC__) && __GNUC__ >= 10
+#define FL_NODISCARD __extension__ [[nodiscard]]
 #else
 #define FL_NODISCARD
+#endif
+
+#if defined(__GNUC__)
+#define FL_NORETURN __attribute__((noreturn))
+#else
 #define FL_NORETURN
 #endif
 

@@ -23,12 +23,26 @@ typedef enum FlTopology {
     FL_TOPOLOGY_CROWD,  ///< Many players over few lanes (room `crowd`); the host introduces only.
 } FlTopology;
 
-/// How somebody left.
+/// How somebody left. All but the first are the host's doing, which says so to whom it sends away.
+/// X(name, words)
+#define FL_LEFT_TABLE(X)                                                                           \
+    X(GOODBYE, "said goodbye")                                                                     \
+    X(TIMED_OUT, "not heard from for longer than the time-out")                                    \
+    X(REMOVED, "sent away by the host's game")                                                     \
+    X(BEHIND, "too far behind with inputs: more than `input_ticks` of them did not arrive")        \
+    X(TOO_FAST, "sent inputs faster than the others can take them")                                \
+    X(UNANSWERED, "did not say what it has of a player who left")                                  \
+    X(STALLED, "did not take its messages, and held up others': call fl_event_take until it is empty")
+
 typedef enum FlLeft {
-    FL_LEFT_GOODBYE,
-    FL_LEFT_TIMED_OUT,
-    FL_LEFT_REMOVED, ///< The host sent it away.
+#define FL_LEFT_ROW(name, words) FL_LEFT_##name,
+    FL_LEFT_TABLE(FL_LEFT_ROW)
+#undef FL_LEFT_ROW
+        FL_LEFT_COUNT
 } FlLeft;
+
+/// In words, for people; lives for ever.
+FL_API const char *fl_left_text(FlLeft left);
 
 // ---------------------------------------------------------------- epochs
 
@@ -90,7 +104,7 @@ typedef struct FlMemberMessage {
 } FlMemberMessage;
 
 /// What an entity is, in the words of those who make it; of no interest here.
-#define FL_GROUP_TRAIT_BYTES 96
+#define FL_GROUP_TRAIT_BYTES 99
 
 /// An entity is there, and whose it is.
 typedef struct FlEntityMessage {

@@ -198,7 +198,8 @@ FL_API int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64
                               uint64_t *sequence);
 
 /// How many bytes of payload may go in a packet now, by budget: what reliable data leaves of it,
-/// and at least half. Between fl_link_begin and fl_link_finish: in the packet begun.
+/// and at least half; 0 while a silent peer is not to be tried again yet (fl_link_silence). Between
+/// fl_link_begin and fl_link_finish: in the packet begun.
 FL_API int32_t fl_link_payload_budget(FlLink *link, FlTime now);
 
 /// When something must be done: an ack, reliable data, a keep-alive or the time-out. FL_FOREVER
@@ -220,6 +221,19 @@ FL_API void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlT
 
 /// False after a time-out or fl_link_close.
 FL_API bool fl_link_alive(const FlLink *link);
+
+/// How well the peer is heard. A link whose packets are not answered backs off: what it sends gets
+/// rarer, down to a packet every two seconds, until an answer comes.
+typedef struct FlLinkSilence {
+    FlTime unheard_ns;    ///< Since anything came in.
+    FlTime unanswered_ns; ///< Since the first packet that wanted an answer and has got none; 0:
+                          ///< there is none.
+    bool silent;          ///< That is longer than answers take: the way or the peer may be gone.
+    FlTime payload_at;    ///< When payload may go, as far as this is concerned; on the caller's
+                          ///< clock, `now` while nothing is wrong.
+} FlLinkSilence;
+
+FL_API FlLinkSilence fl_link_silence(FlLink *link, FlTime now);
 
 // ---------------------------------------------------------------- fates
 
@@ -259,8 +273,10 @@ typedef struct FlLinkStats {
     double loss_out, loss_in;                              ///< Shares of recent packets lost.
     uint64_t packets_out, packets_in, bytes_out, bytes_in; ///< Headers below us counted.
     uint64_t delivered, lost, unknown;
-    uint64_t refused; ///< Packets taken whose reliable data found no room, so that it comes again:
-                      ///< messages are not taken fast enough here.
+    uint64_t refused;  ///< Packets taken whose reliable data found no room, so that it comes again:
+                       ///< messages are not taken fast enough here.
+    FlTime waiting_ns; ///< For so long the peer has not accepted half of what a queue holds,
+                       ///< or all that was queued. 0: nothing waits. Set by fl_link_update.
     double rate_bytes_s;      ///< The budget as it is now.
     uint32_t slowed, sped_up; ///< How often it was adapted down and up.
     uint32_t drops[FL_LINK_DROPS];

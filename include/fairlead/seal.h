@@ -184,7 +184,8 @@ typedef struct FlSealClientDef {
     FlTime rebind_ns;         ///< Ours: after this much silence, ask whether our address changed.
                               ///< FL_FOREVER: never.
     bool numbers_by_age;      ///< Ours: first sequence number from the token's age, so that a
-                              ///< client started again with the same token repeats no nonce.
+                              ///< client started again with the same token repeats no nonce; and
+                              ///< numbers that another server may have used are skipped.
     int32_t disconnect_count; ///< Goodbyes, all at once, because none is acknowledged.
     FlSealRandom random;
     FlAlloc alloc;
@@ -286,12 +287,17 @@ typedef struct FlSealServerDef {
     double known_s;           ///< and of those seen before from the same address. Each has a burst
     double burst;             ///< of this many.
     uint32_t token_life_s; ///< Ours: no token lasts longer than this; sequence numbers start from
-                           ///< its age, so that none repeats when the server starts again or a
-                           ///< client tries the next one. 0: any token, numbers start at zero.
+                           ///< its age, and from our place in its list, so that none repeats when
+                           ///< the server starts again or a client tries the next one. 0: any
+                           ///< token, numbers start at zero.
     FlTime keep_alive_ns;  ///< Say something to each client at least this often.
     bool replace;          ///< Ours: a newer token replaces its client's older connection.
     bool rebind;           ///< Ours: clients may change their address.
     bool spend;            ///< Ours: a token makes one connection only.
+    bool lasting_invites;  ///< Ours: invites follow from private_key, address and expiry instead of
+                           ///< chance. A server started again with the same key and protocol that
+                           ///< writes them again, in the same order, knows those it wrote before;
+                           ///< their uses count anew.
     int32_t disconnect_count; ///< Goodbyes, all at once.
     FlSealRandom random;
     FlAlloc alloc;
@@ -395,6 +401,9 @@ FL_API FL_NODISCARD FlResult fl_seal_server_seal(FlSealServer *server, FlSealPee
 
 /// Says goodbye to a peer. Stale peers are ignored.
 FL_API void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer);
+
+/// Ends a peer's connection without a word: for those who were told in a payload why.
+FL_API void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer);
 
 typedef struct FlSealServerStats {
     int32_t connected, pending;
@@ -506,7 +515,8 @@ FL_API FL_NODISCARD FlResult fl_seal_pair_create(const FlSealPairDef *def, FlTim
                                                  FlSealPair **pair);
 FL_API void fl_seal_pair_destroy(FlSealPair *pair);
 
-/// As for clients. A packet that does not authenticate is not this pair's: try another.
+/// As for clients. A packet that does not authenticate is not this pair's, and `bytes` stay as they
+/// were: try another pair.
 FL_API FlSealDrop fl_seal_pair_receive(FlSealPair *pair, FlTime now, FlAddress from, uint8_t *bytes,
                                        int32_t count, FlSealPayload *payload);
 FL_API FL_NODISCARD FlResult fl_seal_pair_next(FlSealPair *pair, FlTime now, FlSealed *out);

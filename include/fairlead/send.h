@@ -99,7 +99,7 @@ FL_API const char *fl_send_name(FlSendPolicy policy);
 /// `probabilistic`, `probabilistic-2005`, `probabilistic-fixed`, `probabilistic-0,1,0`,
 /// `deterministic`, `deterministic-1,1,0`, `equal-50`, `focus`, `focus+equal`. Weights 1,0,0 and a
 /// budget of 1/3 are not written; another budget follows the word: `equal/2.5-50`. share_cap and
-/// the times have no text.
+/// the times have no text (sessions send them beside it).
 FL_API void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES]);
 
 /// Reads such a text. Errors: FL_NOT_FOUND (no such policy or form; *send is base).

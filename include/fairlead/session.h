@@ -5,7 +5,7 @@
 // entities' updates through the rooms (motion, send, link, seal, clock, show) and back. It does no
 // I/O: datagrams go in by fl_session_receive and come out of fl_session_next; the time is told.
 //
-//     while (playing) {
+//     while (fl_session_state(session) != FL_SESSION_ENDED) {
 //         fl_run_receive(net, session); // or your own transport, and fl_session_receive
 //         FlTime now = fl_net_now();
 //         fl_entity_set(session, tank, &state); // the truth; Fairlead decides who must hear of it
@@ -13,6 +13,7 @@
 //         fl_entity_pose(session, other, now, &pose); // where the other one is
 //         fl_net_wait(net, fl_session_deadline(session, now));
 //     }
+//     puts(fl_session_trouble(session)); // why it ended
 //
 // Who talks to whom is the host's choice (FlTopology): everything through the host, which then
 // decides who gets which update when; or introduced peers talk directly, and the host helps those
@@ -81,11 +82,14 @@ typedef struct FlSessionDef {
                              ///< enough for FL_TOPOLOGY_STAR. Host: all, always.
     int32_t entity_capacity; ///< Entities known here at once, own and others'.
     int32_t item_capacity;   ///< Per line: updates, states and inputs under way whose arrival is
-                             ///< awaited. A power of two.
+                             ///< awaited; with more under way, updates and states wait. A power of
+                             ///< two.
     int32_t path_capacity;   ///< Per entity: updates remembered, for what receivers saw when.
     int32_t input_bytes;     ///< Of one player's input for one tick; 0: no inputs.
     int32_t input_ticks;     ///< Ticks of it that are remembered, and may be under way. A power of
-                             ///< two, at most 256.
+                             ///< two, at most 4096. A limit, too: whoever is so many ticks behind
+                             ///< is sent away (FL_LEFT_BEHIND), so make it longer than a pause that
+                             ///< a player may take; default 1024: 17 s at 60 ticks a second.
     FlCallsDef calls;        ///< How many calls may be open at once, and for how long.
     int32_t action_capacity; ///< Actions that wait to be played at once, shared out evenly among
                              ///< all who are there; 0: no actions. At most 63 peers besides the
@@ -103,7 +107,7 @@ typedef struct FlSessionDef {
     FlTimeMode time_mode;   ///< By which clock others' updates are placed here.
     FlShowDef show;         ///< How others' entities are shown here; see fl_entity_show.
     FlTime join_every_ns;   ///< Client: ask this often until the host answers,
-    FlTime join_timeout_ns; ///< and give up after this.
+    FlTime join_timeout_ns; ///< and give up after hearing nothing from it for so long.
     uint64_t seed; ///< For nonces and conversation numbers: random, and new for every session.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_session_def_default(); leave alone.
@@ -155,17 +159,21 @@ typedef struct FlOutgoing {
 /// here.
 FL_API FL_NODISCARD FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out);
 
-/// When fl_session_next must be called again at the latest, if nothing else happens before.
+/// When fl_session_next must be called again at the latest, if nothing else happens before. Of a
+/// session that has ended: now, and then every 100 ms, so that a loop that waits for it sees that.
 FL_API FlTime fl_session_deadline(FlSession *session, FlTime now);
 
 typedef enum FlSessionState {
-    FL_SESSION_JOINING, ///< Client: not answered yet.
-    FL_SESSION_RUNNING,
-    FL_SESSION_ENDED, ///< Left, or a client without answer, refused, or whose host is gone.
-                      ///< fl_session_trouble says why.
+    FL_SESSION_JOINING, ///< Client: not in yet.
+    FL_SESSION_RUNNING, ///< In: we have our number (fl_peer_self), and session time is known.
+    FL_SESSION_ENDED,   ///< Left, or a client without answer, refused, or whose host is gone.
+                        ///< fl_session_trouble says why.
 } FlSessionState;
 
 FL_API FlSessionState fl_session_state(const FlSession *session);
+
+/// Who talks to whom; FL_TOPOLOGY_STAR until we are told.
+FL_API FlTopology fl_session_topology(const FlSession *session);
 
 /// Why a session ended, with what to look at: several lines for people. "" while nothing is wrong.
 FL_API const char *fl_session_trouble(const FlSession *session);
@@ -204,17 +212,20 @@ FL_API int32_t fl_peer_count(const FlSession *session);
 /// Ourselves; {0} until we are in.
 FL_API FlPeerId fl_peer_self(const FlSession *session);
 
-/// The host, also when it is us; {0} until we are in.
+/// The host, also when it is us; {0} until we are in, and between a host that is gone and the next.
 FL_API FlPeerId fl_peer_host(const FlSession *session);
 
 /// The peer of a number, which is the same at all peers; {0} if there is none.
 FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 
 typedef struct FlPeerStatus {
-    int32_t number;          ///< The same at all peers; 0 is the one who opened the session.
-    uint64_t client_id;      ///< Sealed: whom the token was for. 0 else.
-    bool direct;             ///< There is a link to it; otherwise it is reached through the host.
-    FlAddress address;       ///< With a link: where it is.
+    int32_t number;     ///< The same at all peers; 0 is the one who opened the session.
+    uint64_t client_id; ///< Sealed: whom the token was for. 0 else.
+    bool direct;        ///< There is a link to it, and it answers; otherwise it is reached
+                        ///< through the host (in a mesh its events only).
+    bool missed;        ///< It should be reached directly, and is not (FL_NOTICE_PEER_INDIRECT).
+    bool met;           ///< It has been reached directly at some time.
+    FlAddress address;  ///< With a link: where it is.
     uint32_t contradictions; ///< Its reports of arrivals that cannot be true: not believed.
 } FlPeerStatus;
 
@@ -240,6 +251,10 @@ typedef enum FlNoticeKind {
     FL_NOTICE_ENTITY_STATE,  ///< Somebody's entity has a new state blob.
     FL_NOTICE_ENTITY_OURS,   ///< It was given to us (or came back): hand in its truth from now on.
     FL_NOTICE_ENTITY_THEIRS, ///< It changed its owner to `peer`.
+    FL_NOTICE_PEER_INDIRECT, ///< `peer` is not reached directly, though it should be: in a hybrid
+                             ///< through the host now; in a mesh its things stand still here, and
+                             ///< ours there. It is tried again and again.
+    FL_NOTICE_PEER_DIRECT,   ///< `peer` is, after such a notice.
 } FlNoticeKind;
 
 typedef struct FlNotice {
@@ -249,8 +264,11 @@ typedef struct FlNotice {
     FlEntityId entity;
 } FlNotice;
 
-/// The next thing that happened, each once. Errors: FL_NOT_FOUND. As many as there are peers and
-/// entities can wait, four times over; the oldest are then lost, and counted.
+/// The next thing that happened, in order. Errors: FL_NOT_FOUND. However rarely it is called, the
+/// game learns who is there and who owns what: until it looks, a newer state of an entity is told
+/// by the same notice, a newer owner or host in place of an older one, and an entity that came and
+/// went is not told of at all. Peers' comings and goings are all told; only if more than four a
+/// number wait, one who came and went meanwhile is left out (and counted: notices_lost).
 FL_API FL_NODISCARD FlResult fl_session_poll(FlSession *session, FlNotice *notice);
 
 // ---------------------------------------------------------------- entities
@@ -459,8 +477,9 @@ FL_API FlFocusFrame fl_session_frame(const FlSession *session);
 
 /// A reliable typed message. From one source, ordered ones arrive in order.
 typedef struct FlEvent {
-    FlPeerId from; ///< Set on arrival.
-    uint16_t type; ///< The game's own, below FL_EVENT_TYPES.
+    FlPeerId from;  ///< Set on arrival. {0}: it has left meanwhile.
+    int32_t number; ///< Set on arrival: the sender's number, also when it has left.
+    uint16_t type;  ///< The game's own, below FL_EVENT_TYPES.
     FlDelivery delivery;
     const uint8_t *bytes; ///< On arrival: in the session, valid until the next call on it.
     int32_t count;        ///< 0 is fine.
@@ -517,7 +536,10 @@ FL_API const FlLags *fl_session_lags(const FlSession *session);
 
 /// Our input for a tick, `input_bytes` of it: sent again with each newer one until it has arrived.
 /// Ticks go up one by one from the first given, at the pace of the game: a host that passes them on
-/// sends away whoever gets `input_ticks` ahead of others that do keep up. Errors: FL_OUT_OF_ORDER
+/// sends away whoever gets `input_ticks` ahead of others that do keep up (FL_LEFT_TOO_FAST).
+/// After a pause (a stopped process, a long load) hand in the ticks that were missed one after the
+/// other, nobody's were lost meanwhile: what came is here, and what others did not get goes out as
+/// long as it is within `input_ticks`. Errors: FL_OUT_OF_ORDER
 /// (not the next tick); FL_WOULD_BLOCK (`input_ticks` are under way: somebody does not keep up, or
 /// we are not in yet); FL_BAD_VALUE (no inputs in this session).
 FL_API FL_NODISCARD FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes);
@@ -641,6 +663,8 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(UPDATES_OVERTAKEN, "updates_overtaken", "updates received again, or after a newer one")      \
     X(UPDATES_WIDE, "updates_wide", "own updates with a value outside the world")                  \
     X(UPDATES_RELAYED, "updates_relayed", "others' updates put into packets, once per receiver")   \
+    X(UPDATES_HELD_BACK, "updates_held_back",                                                      \
+      "updates that there were no bytes for, once per receiver: the upload is too small")          \
     X(BYTES_COUNTED, "bytes_counted",                                                              \
       "bytes sent with all headers, as upload_bytes_s counts them")                                \
     X(STATES_SENT, "states_sent", "state blobs put into packets")                                  \
@@ -659,6 +683,9 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(ACTIONS_TAKEN, "actions_taken", "actions played, own ones included")                         \
     X(ACTIONS_LATE, "actions_late", "actions played after something later")                        \
     X(ACTIONS_LOST, "actions_lost", "actions dropped: too far ahead, or above a sender's share")   \
+    X(PARTED, "parted",                                                                            \
+      "times that a peer could not, or no longer, be reached directly where it should be")         \
+    X(EARLY, "early", "words of, or to, one that hosts now, before we knew: told again")           \
     X(STRANGER, "stranger", "datagrams dropped: from nobody we know")                              \
     X(SEALED_BADLY, "sealed_badly", "datagrams dropped by the seal, whatever the reason")          \
     X(MALFORMED, "malformed", "payloads and messages dropped: no sender writes that")              \
@@ -666,11 +693,12 @@ FL_API FlCrowd *fl_session_crowd(FlSession *session);
     X(OLD_EPOCH, "old_epoch", "updates and states dropped: of an owner before this one")           \
     X(NO_ROOM, "no_room", "updates dropped: too many entities known")                              \
     X(UNTRACKED, "untracked", "updates whose arrival is not awaited: item_capacity is too small")  \
-    X(NOTICES_LOST, "notices_lost", "notices lost: fl_session_poll is not called often enough")    \
-    X(STALLED, "stalled", "peers sent away: they did not take their messages")                     \
+    X(NOTICES_LOST, "notices_lost", "notices left out: fl_session_poll is called too rarely")      \
+    X(STALLED, "stalled", "peers sent away: they did not take their messages, or did not answer")  \
+    X(BEHIND, "behind", "peers sent away: input_ticks behind with inputs, or ahead of all others") \
     X(JOINS_SENT, "joins_sent", "join requests sent")                                              \
     X(BAD_JOIN, "bad_join", "join datagrams dropped: malformed or not for us")                     \
-    X(REFUSED, "refused", "join requests refused: full, or another world")                         \
+    X(REFUSED, "refused", "join requests refused: full, or not for who asked")                     \
     X(OUT_OF_MEMORY, "out_of_memory", "peers not let in: no memory for a link")                    \
     X(REPLAY_WRITES, "replay_writes", "calls refused: a timeline was playing")                     \
     X(UNTIMELY, "untimely", "words on who plays that came after their tick was settled")

@@ -90,11 +90,12 @@ FL_API FL_NODISCARD FlResult fl_convergence_find(const char *name, FlConvergence
 /// - Position and velocity are continuous.
 /// - The picture never passes beyond the placed thing, along the line between the two at the
 /// update.
-/// - Its speed *in the world* is at most `speed_limit`, while the placed motion is straight; or the
-///   placed speed plus `catch_up`, or the speed that it had when the update came, whichever is
-///   more. So with `speed_limit` = 1.1 × the game's top speed no step is a visible jump (in shown
-///   time: while Δ changes, divide by 1 + `warp`). Where the placed motion accelerates, what it
-///   gains until the next update comes on top.
+/// - Its speed *in the world* is at most `speed_limit`, while the placed motion is straight and no
+///   faster than that itself; or what it had when the update came, if that is more. Where the
+///   placed thing is faster, and with a `speed_limit` of 0, it is the placed speed plus `catch_up`.
+///   So with `speed_limit` = 1.05 × the game's top speed no step is a visible jump (in shown time:
+///   while Δ changes, divide by 1 + `warp`). Where the placed motion accelerates, what it gains
+///   until the next update comes on top: that is why it is not 1.1, where jumps begin.
 /// - It is there after `smooth_ns`, or as much later as that speed needs. Turns take `smooth_ns`.
 typedef struct FlShowDef {
     FlHold hold;
@@ -107,7 +108,7 @@ typedef struct FlShowDef {
     FlTime step_ns;       ///< Steps: from one to the next; above 0.
     FlTime smooth_ns;     ///< Smooth: how long it takes, if its speed allows; above 0.
     double speed_limit;   ///< Smooth: distance per second, see above; INFINITY: no bound.
-    double catch_up;      ///< Smooth: relative to the placed thing, always allowed; above 0.
+    double catch_up;      ///< Smooth: relative to the placed thing, where no limit holds; above 0.
     double snap_distance; ///< Steps and smooth: further off than this, the picture jumps (and
                           ///< `snapped` counts). INFINITY: never.
     uint32_t cookie;      ///< Set by fl_show_def_default(); leave alone.

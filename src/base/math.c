@@ -6,6 +6,15 @@
 // products are exact), then a short series. The kernels are in private.h, for loops that vectorise.
 #include "private.h"
 
+#include <float.h>
+
+// Wider intermediate results round differently, and peers would not agree to the bit. 16: _Float16
+// alone is computed in its own precision, too.
+_Static_assert(
+    FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+    "float and double must be computed as such: compile with -fexcess-precision=fast; on "
+    "32-bit x86 with -msse2 -mfpmath=sse");
+
 #define MODERATE 1e6            // below it k = x * 2/pi stays under 2^20
 #define STRIDE 1048576.0        // 2^20 quarter turns: scaling by it is exact
 #define FAR (MODERATE * STRIDE) // beyond it pi's stored digits no longer suffice

@@ -71,8 +71,18 @@ bool fl_event_head_read(FlReader *r, FlEventHead *m)
     return !r->failed;
 }
 
+const char *fl_left_text(FlLeft left)
+{
+    static const char *const words[] = {
+#define ROW(name, text) text,
+        FL_LEFT_TABLE(ROW)
+#undef ROW
+    };
+    return left >= 0 && left < FL_LEFT_COUNT ? words[left] : "unknown";
+}
+
 // MEMBER: kind 8 = 2, number 16, incarnation 32, present 8 (0 or 1); present: client_id 64; else:
-// left 8 (0 goodbye, 1 timed out, 2 removed).
+// left 8 (FlLeft: 0 goodbye to 5 unanswered).
 void fl_member_message_write(FlWriter *w, const FlMemberMessage *m)
 {
     begin(w, FL_GROUP_MEMBER);
@@ -96,7 +106,7 @@ bool fl_member_message_read(FlReader *r, FlMemberMessage *m)
         m->client_id = fl_reader_take(r, 64);
     } else {
         uint64_t left = fl_reader_take(r, 8);
-        if (left > FL_LEFT_REMOVED) {
+        if (left >= FL_LEFT_COUNT) {
             fl_reader_fail(r);
             left = 0;
         }
@@ -106,7 +116,7 @@ bool fl_member_message_read(FlReader *r, FlMemberMessage *m)
 }
 
 // ENTITY: kind 8 = 3, number 16, epoch 16, born 16 (not after epoch), owner 16, trait_bytes 8 (at
-// most 96), that many bytes.
+// most 99), that many bytes.
 void fl_entity_message_write(FlWriter *w, const FlEntityMessage *m)
 {
     FL_ASSERT(m->trait_bytes >= 0 && m->trait_bytes <= FL_GROUP_TRAIT_BYTES);

@@ -129,6 +129,7 @@ static void link_init(FlLink *link, const FlLinkDef *def, FlTime now, uint8_t *b
     link->alive = true;
     link->out = (Sending *)(void *)(block + l.sending);
     link->out->epoch = now;
+    link->out->asked_at = FL_FOREVER;
     link->out->delivered_after = NEVER;
     link->out->peer_stamp = NEVER;
     fl__arrivals_init(&link->arrivals, (Report *)(void *)(block + l.reports), def->sent_capacity);
@@ -190,6 +191,7 @@ void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlTime tim
     FL_ASSERT(keep_alive_ns > 0 && timeout_ns > 0 && timeout_ns <= TIMEOUT_AT_MOST);
     // It may have been silent for longer than it may be from now on.
     link->out->heard_at = fl__link_tell_time(link, now);
+    link->out->asked_at = FL_FOREVER;
     link->def.keep_alive_ns = keep_alive_ns;
     link->def.timeout_ns = timeout_ns;
 }
@@ -235,6 +237,9 @@ void fl_link_update(FlLink *link, FlTime now)
     if (fl_span(clock, link->out->heard_at) >= link->def.timeout_ns) {
         fl_link_close(link);
     }
+    for (int32_t i = 0; i < STREAM_COUNT; i++) {
+        fl__stream_update(&link->out->stream[i], clock);
+    }
 }
 
 // ---------------------------------------------------------------- telling
@@ -250,6 +255,23 @@ FlResult fl_link_poll_fate(FlLink *link, FlFateEvent *event)
     return FL_OK;
 }
 
+FlLinkSilence fl_link_silence(FlLink *link, FlTime now)
+{
+    FlTime clock = fl__link_tell_time(link, now);
+    FlTime asked = link->out->asked_at;
+    FlTime probe = fl__link_probe_due(link);
+    FlLinkSilence silence = {
+        .unheard_ns = fl_span(clock, link->out->heard_at),
+        .unanswered_ns = asked == FL_FOREVER ? 0 : fl_span(clock, asked),
+        .silent = fl__link_silent(link),
+        .payload_at = now,
+    };
+    if (silence.silent && probe > clock) {
+        silence.payload_at = fl_time_add(now, fl_span(probe, clock));
+    }
+    return silence;
+}
+
 const FlClock *fl_link_peer_clock(const FlLink *link)
 {
     return &link->clock;
@@ -257,7 +279,10 @@ const FlClock *fl_link_peer_clock(const FlLink *link)
 
 void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats)
 {
-    FlClockReading reading = fl_clock_read(&link->clock, fl_link_clock(link, now));
+    FlTime clock = fl_link_clock(link, now);
+    FlClockReading reading = fl_clock_read(&link->clock, clock);
+    FlTime ordered = fl__stream_waiting(&link->out->stream[STREAM_ORDERED], clock);
+    FlTime unordered = fl__stream_waiting(&link->out->stream[STREAM_UNORDERED], clock);
     FlLinkStats fresh = {
         .rtt_min_ns = link->out->trips.min_ns,
         .rtt_average_ns = link->out->trips.average_ns,
@@ -278,6 +303,7 @@ void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats)
         .slowed = link->out->adaptation.slowed,
         .sped_up = link->out->adaptation.sped_up,
         .refused = link->out->refused,
+        .waiting_ns = ordered > unordered ? ordered : unordered,
     };
     memcpy(fresh.drops, link->drops, sizeof fresh.drops);
     *stats = fresh;

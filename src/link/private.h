@@ -161,6 +161,10 @@ typedef struct Stream {
     int32_t in_offset; // ordered only: bytes of fragment in_next that are in the ring already
     bool ordered;
     ByteRing out_ring, in_ring; // ordered only: messages with their lengths
+    // how fast the peer takes what is queued; bytes if ordered, messages if not
+    int64_t queued, accepted; // in all; accepted: without a gap
+    int64_t mark;             // accepted is to get here: half a queue on, or all that is queued,
+    FlTime mark_at;           // since
 } Stream;
 
 enum { STREAM_ORDERED, STREAM_UNORDERED, STREAM_COUNT };
@@ -172,6 +176,10 @@ typedef struct Repeat {
     FlTime margin_ns;       // a fragment overtaken by this much is taken for lost
     FlTime delivered_after; // the newest sending time known to have been delivered
 } Repeat;
+
+/// Time goes on; and for how long the peer has not accepted half a queue's worth, or all there was.
+void fl__stream_update(Stream *s, FlTime now);
+FlTime fl__stream_waiting(const Stream *s, FlTime now);
 
 FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest);
 FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count);
@@ -336,6 +344,7 @@ typedef struct Sending {
     Adaptation adaptation;
     Building building;
     FlTime said_at;
+    FlTime asked_at; // the first packet since the last answer that wanted one; FL_FOREVER: none
     FlTime delivered_after; // the newest sending time of a packet known to be delivered
     uint64_t packets, bytes, packets_in, bytes_in;
     uint64_t refused; // packets whose reliable data found no room here
@@ -361,5 +370,12 @@ struct FlLink {
 
 /// The link clock at the caller's `now`, which never goes back.
 FlTime fl__link_tell_time(FlLink *link, FlTime now);
+
+// ---------------------------------------------------------------- send.c
+
+/// Nothing was answered for longer than answers take, on the link clock; and then, when something
+/// may go again.
+bool fl__link_silent(const FlLink *link);
+FlTime fl__link_probe_due(const FlLink *link);
 
 #endif

@@ -135,6 +135,7 @@ static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote, 
 {
     Sending *out = link->out;
     out->outbox.reported = sequence > out->outbox.reported ? sequence : out->outbox.reported;
+    out->asked_at = FL_FOREVER;
     Sent *sent = fl__outbox_find(&out->outbox, sequence);
     if (sent == NULL) {
         return; // told before

@@ -68,6 +68,26 @@ static Repeat repeat_of(const FlLink *link)
     return repeat;
 }
 
+#define SILENT_AFTER FL_SEC(1) // at least
+#define BACK_OFF_AT_MOST FL_SEC(2)
+
+bool fl__link_silent(const FlLink *link)
+{
+    if (link->out->asked_at == FL_FOREVER) {
+        return false;
+    }
+    FlTime usual = 4 * answer_timeout(link);
+    return fl_span(link->now, link->out->asked_at) > (usual > SILENT_AFTER ? usual : SILENT_AFTER);
+}
+
+// A peer that does not answer may be gone, and every packet to it in vain. What became of packets
+// is not told any more either: what they carried would be due again at once, and flood the way.
+static FlTime back_off(const FlLink *link)
+{
+    FlTime wait = fl__link_silent(link) ? fl_span(link->now, link->out->asked_at) / 4 : 0;
+    return wait < BACK_OFF_AT_MOST ? wait : BACK_OFF_AT_MOST;
+}
+
 // ---------------------------------------------------------------- sending
 
 FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes, int32_t count)
@@ -191,14 +211,22 @@ static FlTime keep_alive_due(const FlLink *link)
     if (link->out->packets < (uint64_t)link->def.eager_count) {
         wait = wait < EAGER_EVERY ? wait : EAGER_EVERY;
     }
-    if (link->out->heard_at < link->out->said_at) {
+    if (link->out->heard_at < link->out->said_at || fl__link_silent(link)) {
         FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
         FlTime urgent = link->def.timeout_ns / 40;
+        FlTime rarely = back_off(link);
+        rarely = rarely < urgent ? rarely : urgent;
+        again = rarely > again ? rarely : again;
         bool late = fl_span(link->now, link->out->heard_at) > link->def.timeout_ns / 2;
         again = late && urgent < again ? urgent : again;
         wait = again < wait ? again : wait;
     }
     return fl_time_add(link->out->said_at, wait);
+}
+
+FlTime fl__link_probe_due(const FlLink *link)
+{
+    return keep_alive_due(link);
 }
 
 static bool wants_answer(const FlLink *link, const FlWriter *w, FlTime now)
@@ -218,6 +246,7 @@ int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
     if (wants_answer(link, writer, clock)) {
         writer->bytes[b->flags_at] |= FLAG_ANSWER;
         link->out->said_at = clock;
+        link->out->asked_at = clock < link->out->asked_at ? clock : link->out->asked_at;
     }
     *sequence = (uint64_t)link->out->outbox.next;
     int32_t bytes = size + link->def.overhead_bytes;
@@ -260,6 +289,9 @@ int32_t fl_link_payload_budget(FlLink *link, FlTime now)
 {
     FlTime clock = fl__link_tell_time(link, now);
     const Building *b = &link->out->building;
+    if (!b->open && fl__link_silent(link) && clock < keep_alive_due(link)) {
+        return 0;
+    }
     double other = b->open ? b->payload_at : HEAD_BYTES;
     if (!b->open && has_reliable(link)) {
         Repeat repeat = repeat_of(link);
@@ -291,6 +323,10 @@ static FlTime reliable_due(FlLink *link, FlTime now)
     if (fl__outbox_crowded(&link->out->outbox)) {
         FlTime again = fl_time_add(link->out->said_at, repeat.timeout_ns);
         due = again > due ? again : due;
+    }
+    if (fl__link_silent(link)) {
+        FlTime probe = keep_alive_due(link);
+        due = probe > due ? probe : due;
     }
     double bytes = link->def.overhead_bytes + HEAD_BYTES +
                    reliable_bytes(link, due > now ? due : now, &repeat);

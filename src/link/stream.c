@@ -82,6 +82,7 @@ static FlResult ordered_send(Stream *s, const void *bytes, int32_t count)
     }
     ring_put(&s->out_ring, length, length_bytes);
     ring_put(&s->out_ring, (const uint8_t *)bytes, count);
+    s->queued += length_bytes + count;
     return FL_OK;
 }
 
@@ -118,6 +119,7 @@ FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quick
     }
     OutSlot *slot = out_add(s, count);
     slot->quickest = quickest;
+    s->queued++;
     memcpy(slot->bytes, bytes, (size_t)count);
     return FL_OK;
 }
@@ -295,8 +297,26 @@ void fl__stream_acked(Stream *s, uint16_t serial)
     }
     slot->acked = true;
     while (s->out_first < s->out_next && out_at(s, s->out_first)->acked) {
+        s->accepted += s->ordered ? out_at(s, s->out_first)->length : 1;
         s->out_first++;
     }
+}
+
+// One mark at a time is enough: what is asked is how fast the peer takes them, not how old each
+// message is.
+void fl__stream_update(Stream *s, FlTime now)
+{
+    if (s->accepted >= s->mark) {
+        int64_t window = s->ordered ? FL_LINK_WINDOW * FL_LINK_FRAGMENT_BYTES : FL_LINK_WINDOW;
+        int64_t half = (window + s->out_ring.capacity) / 2;
+        s->mark = s->queued < s->accepted + half ? s->queued : s->accepted + half;
+        s->mark_at = now;
+    }
+}
+
+FlTime fl__stream_waiting(const Stream *s, FlTime now)
+{
+    return s->accepted < s->mark ? fl_span(now, s->mark_at) : 0;
 }
 
 void fl__stream_refused(Stream *s, uint16_t serial)

@@ -10,6 +10,7 @@
 
 #define COOKIE 0x5ea1c11eu
 #define MOVE_EVERY_NS FL_MS(250)
+#define MOVES 8 // at most, without waiting for silence
 
 struct FlSealClient {
     FlSealClientDef def;
@@ -20,8 +21,8 @@ struct FlSealClient {
     FlTime connect_at; // the whole attempt began
     FlTime state_at;   // this state began
     FlTime heard_at, said_at;
-    FlTime ask_at; // the next request or response
-    uint64_t next; // sequence number
+    FlTime ask_at;        // the next request or response
+    uint64_t first, next; // sequence numbers with the token's keys
     Replay replay;
     uint8_t response[8 + CHALLENGE_BYTES]; // the challenge as it goes back
     uint32_t index, slot_count;
@@ -89,8 +90,24 @@ void fl_seal_client_destroy(FlSealClient *client)
 
 // ---------------------------------------------------------------- moving between states
 
+#define UNSEEN (UINT64_C(1) << 20) // packets that a server may have sent and we did not get
+
+// The keys were used before: the next server starts from our number (slot.c), if not beyond it. So
+// that lies beyond all that another server has used, and needs nobody's clock.
+static void skip_numbers(FlSealClient *client)
+{
+    bool used = client->next > client->first || client->replay.any;
+    if (!client->def.numbers_by_age || !used) {
+        return;
+    }
+    uint64_t theirs = client->replay.any ? client->replay.newest & RANGE_MASK : 0;
+    uint64_t past = theirs > client->next ? theirs : client->next;
+    client->next = past < FIRST_NUMBERS ? past + UNSEEN : client->next;
+}
+
 static void try_server(FlSealClient *client, FlTime now, int32_t server)
 {
+    skip_numbers(client);
     client->server = server;
     client->ask_at = now;
     memset(&client->replay, 0, sizeof client->replay); // another server, other numbers
@@ -126,6 +143,20 @@ static FlTime life_of(const FlSealToken *token)
     return seconds < UINT64_C(1) << 33 ? FL_SEC((int64_t)seconds) : FL_FOREVER;
 }
 
+// By the token's age; and by chance where our clock says that the token is not made yet.
+static uint64_t first_number(const FlSealClient *client, const FlSealToken *token, uint64_t unix_s)
+{
+    if (!client->def.numbers_by_age) {
+        return 0;
+    }
+    if (unix_s >= token->create_s) {
+        return fl__first_sequence(unix_s - token->create_s);
+    }
+    uint8_t draw[8];
+    fl__random_fill(&client->def.random, draw, sizeof draw);
+    return fl__load_u64(draw) % FIRST_NUMBERS;
+}
+
 FlResult fl_seal_client_connect(FlSealClient *client, FlTime now, uint64_t unix_s,
                                 const uint8_t token[FL_SEAL_TOKEN_BYTES])
 {
@@ -137,10 +168,14 @@ FlResult fl_seal_client_connect(FlSealClient *client, FlTime now, uint64_t unix_
     }
     bool same_keys =
         memcmp(read.to_server_key, client->token.to_server_key, sizeof read.to_server_key) == 0;
-    uint64_t age_s = unix_s > read.create_s ? unix_s - read.create_s : 0;
-    uint64_t first = client->def.numbers_by_age ? fl__first_sequence(age_s) : 0;
-    // The same token once more: its numbers go on, else nonces would repeat.
-    client->next = same_keys && client->next > first ? client->next : first;
+    uint64_t first = first_number(client, &read, unix_s);
+    if (!same_keys) {
+        client->first = first;
+        client->next = first;
+        memset(&client->replay, 0, sizeof client->replay);
+    } else if (first > client->next) { // once more: its numbers go on, else nonces would repeat
+        client->next = first;
+    }
     client->token = read;
     fl__request_write(token, client->request);
     client->connect_at = now;
@@ -212,14 +247,16 @@ static bool take_payload(FlSealClient *client, const Packet *packet, FlSealPaylo
     return true;
 }
 
-static bool take_path(FlSealClient *client, const Packet *packet)
+// The answer may get lost: until a keep-alive says that we are heard, we go on saying MOVE.
+static bool take_path(FlSealClient *client, FlTime now, const Packet *packet)
 {
     if (client->state != FL_SEAL_CONNECTED) {
         return false;
     }
     memcpy(client->answer, packet->body, PATH_BYTES);
     client->answer_due = true;
-    client->moves_left = 0;
+    client->moves_left = MOVES;
+    client->move_at = fl_time_add(now, MOVE_EVERY_NS);
     return true;
 }
 
@@ -238,7 +275,7 @@ static bool take_packet(FlSealClient *client, FlTime now, const Packet *packet,
     case KIND_DISCONNECT:
         return happen(client, now, CLIENT_GOODBYE);
     case KIND_PATH:
-        return take_path(client, packet);
+        return take_path(client, now, packet);
     default:
         return false;
     }
@@ -444,7 +481,7 @@ void fl_seal_client_moved(FlSealClient *client, FlTime now)
     if (client->state == FL_SEAL_CONNECTED && client->def.rebind_ns != FL_FOREVER) {
         // As if the silence had lasted long enough already; time-outs still count from the truth.
         client->move_at = now;
-        client->moves_left = 8;
+        client->moves_left = MOVES;
     }
 }
 

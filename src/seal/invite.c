@@ -79,15 +79,43 @@ static ServerInvite *free_invite(FlSealServer *server, uint64_t unix_s)
     return NULL;
 }
 
-static uint64_t fresh_id(FlSealServer *server)
+#define NEW_BYTES (8 + FL_SEAL_KEY_BYTES) // an id and a key
+
+// The same every time: a keyed hash of what the invite is for, and of how often we tried.
+static void derive(const FlSealServer *server, FlAddress address, uint64_t expire_s, uint32_t turn,
+                   uint8_t out[NEW_BYTES])
 {
-    uint64_t id;
+    uint8_t bytes[64];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_writer_bytes(&w, (const uint8_t *)"fairlead invite", 16);
+    fl_writer_put(&w, server->def.protocol_id, 64);
+    fl_writer_put(&w, expire_s, 64);
+    fl_writer_put(&w, turn, 32);
+    fl__address_write(&w, address);
+    FL_ASSERT(!w.failed);
+    crypto_generichash(out, NEW_BYTES, bytes, (unsigned long long)fl_writer_size(&w),
+                       server->def.private_key, FL_SEAL_KEY_BYTES);
+}
+
+// An id that no invite has, and a key.
+static void draw_invite(FlSealServer *server, FlAddress address, ServerInvite *made)
+{
+    uint8_t draw[NEW_BYTES];
+    uint32_t turn = 0;
     do {
-        uint8_t draw[8];
-        fl__random_fill(&server->def.random, draw, sizeof draw);
-        id = fl__load_u64(draw) | HIGHEST_BIT;
-    } while (fl__invite_find(server, id) != NULL);
-    return id;
+        if (server->def.lasting_invites) {
+            derive(server, address, made->expire_s, turn++, draw);
+        } else {
+            fl__random_fill(&server->def.random, draw, 8);
+        }
+        made->id = fl__load_u64(draw) | HIGHEST_BIT;
+    } while (fl__invite_find(server, made->id) != NULL);
+    if (!server->def.lasting_invites) {
+        fl__random_fill(&server->def.random, draw + 8, FL_SEAL_KEY_BYTES);
+    }
+    memcpy(made->key, draw + 8, sizeof made->key);
+    sodium_memzero(draw, sizeof draw);
 }
 
 FlResult fl_seal_server_invite(FlSealServer *server, FlTime now, FlAddress address, uint32_t uses,
@@ -102,9 +130,8 @@ FlResult fl_seal_server_invite(FlSealServer *server, FlTime now, FlAddress addre
     if (made == NULL) {
         return FL_FULL;
     }
-    *made = (ServerInvite){
-        .used = true, .uses_left = uses, .id = fresh_id(server), .expire_s = expire_s};
-    fl__random_fill(&server->def.random, made->key, sizeof made->key);
+    *made = (ServerInvite){.used = true, .uses_left = uses, .expire_s = expire_s};
+    draw_invite(server, address, made);
     fl__map_put(&server->invite_by_id, fl__map_number(made->id), (int32_t)(made - server->invites));
     invite->protocol_id = server->def.protocol_id;
     invite->invite_id = made->id;

@@ -203,14 +203,22 @@ FlSealDrop fl__packet_parse(uint8_t *bytes, int32_t count, uint32_t kinds, Packe
     return FL_SEAL_DROP_NONE;
 }
 
+// Verified first, deciphered then: a datagram that is not this key's stays as it is, for another to
+// try. (libsodium's own decryption in place would clear it.)
 bool fl__packet_open(uint64_t protocol_id, const uint8_t *key, const Packet *packet)
 {
     uint8_t covered[COVERED_BYTES];
     uint8_t nonce[12];
     write_covered(protocol_id, packet->prefix, covered);
     fl__nonce(packet->sequence, nonce);
-    unsigned long long sealed_bytes = (unsigned long long)packet->body_bytes + FL_SEAL_TAIL_BYTES;
-    return crypto_aead_chacha20poly1305_ietf_decrypt(packet->body, NULL, NULL, packet->body,
-                                                     sealed_bytes, covered, sizeof covered, nonce,
-                                                     key) == 0;
+    unsigned long long body_bytes = (unsigned long long)packet->body_bytes;
+    if (crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+            NULL, NULL, packet->body, body_bytes, packet->body + packet->body_bytes, covered,
+            sizeof covered, nonce, key) != 0) {
+        return false;
+    }
+    const uint32_t first_block = 1; // block 0 keys the proof: RFC 8439, section 2.8
+    crypto_stream_chacha20_ietf_xor_ic(packet->body, packet->body, body_bytes, nonce, first_block,
+                                       key);
+    return true;
 }

@@ -33,7 +33,7 @@ static FlSealDrop challenge_path(FlSealServer *server, Slot *slot, FlAddress fro
     }
     int32_t longest = FL_SEAL_HEAD_BYTES + PATH_BYTES + FL_SEAL_TAIL_BYTES;
     path->credit_bytes += count;
-    if (path->credit_bytes < longest || slot->next > LAST_SEQUENCE) {
+    if (path->credit_bytes < longest || slot->next > slot->last) {
         return FL_SEAL_DROP_NONE;
     }
     Note *note = fl__server_note(server);

@@ -175,6 +175,13 @@ FlSealDrop fl__packet_take(uint64_t protocol_id, const uint8_t *key, Replay *rep
 
 #define LAST_SEQUENCE (UINT64_MAX - 1)
 
+// Numbers of connections that start from the token's age. Each server on a token's list has a range
+// of its own, so it matters to none what another's clock says; a connection starts in the first
+// half of it, and has years of numbers left.
+#define RANGE_BITS 36
+#define RANGE_MASK ((UINT64_C(1) << RANGE_BITS) - 1)
+#define FIRST_NUMBERS (UINT64_C(1) << (RANGE_BITS - 1))
+
 /// Checks a caller's number and takes it.
 FlResult fl__sequence_take(uint64_t *next, uint64_t sequence);
 
@@ -256,6 +263,7 @@ typedef struct Slot {
     int32_t timeout_s;
     bool confirmed;
     uint64_t next; // sequence number
+    uint64_t last; // that may be used
     FlTime heard_at, said_at;
     Path path;
     Replay replay;
@@ -276,6 +284,8 @@ typedef struct Pending {
     uint64_t invite_id;
     uint64_t expire_s;
     int32_t timeout_s;
+    int32_t place;  // of this server in the token's list
+    uint64_t floor; // the client says that no server has used numbers from here on in its range
     FlTime until;
     uint64_t challenge_from; // the number of its first challenge, at least
     uint8_t to_server_key[FL_SEAL_KEY_BYTES];

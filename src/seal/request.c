@@ -106,16 +106,17 @@ static FlSealDrop open_request(FlSealServer *server, FlTime now, Request *reques
     return FL_SEAL_DROP_NONE;
 }
 
-static bool names_us(const FlSealServer *server, const PrivateToken *token)
+// Our place in the token's list; -1: it does not name us.
+static int32_t place_of(const FlSealServer *server, const PrivateToken *token)
 {
     for (int32_t i = 0; i < token->address_count; i++) {
         for (int32_t k = 0; k < server->def.address_count; k++) {
             if (fl_address_equal(token->address[i], server->def.address[k])) {
-                return true;
+                return i;
             }
         }
     }
-    return false;
+    return -1;
 }
 
 // ---------------------------------------------------------------- who is in already
@@ -318,6 +319,7 @@ static void fill_pending(FlSealServer *server, Pending *pending, FlTime now, FlA
         .invite_id = request->invite != NULL ? request->invite->id : 0,
         .expire_s = request->seal.expire_s,
         .timeout_s = token->timeout_s,
+        .place = place_of(server, token),
         .until = silence < end ? silence : end,
         .challenge_from = server->challenge_sequence,
     };
@@ -351,7 +353,7 @@ static FlSealDrop add_pending(FlSealServer *server, FlTime now, FlAddress from,
 static FlSealDrop admit(FlSealServer *server, FlTime now, FlAddress from, const Request *request)
 {
     const PrivateToken *token = &request->token;
-    if (!names_us(server, token)) {
+    if (place_of(server, token) < 0) {
         return FL_SEAL_DROP_ADDRESS;
     }
     int32_t seen = find_seen(server, request);
@@ -436,7 +438,7 @@ FlSealDrop fl__response_take(FlSealServer *server, FlTime now, FlAddress from, c
         // The keep-alive that answered it was lost; another one comes by itself.
         return slot_at(server, from) != NULL ? FL_SEAL_DROP_CONNECTED : FL_SEAL_DROP_STRANGER;
     }
-    const Pending *pending = &server->pendings[index];
+    Pending *pending = &server->pendings[index];
     if (now >= pending->until) {
         return FL_SEAL_DROP_STRANGER; // too late; the next sweep removes it
     }
@@ -453,5 +455,6 @@ FlSealDrop fl__response_take(FlSealServer *server, FlTime now, FlAddress from, c
         challenge.client_id != pending->client_id) {
         return FL_SEAL_DROP_CHALLENGE;
     }
+    pending->floor = packet->sequence;
     return accept(server, now, index);
 }

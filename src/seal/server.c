@@ -406,7 +406,7 @@ static bool sweep_slot(FlSealServer *server, Slot *slot, FlTime now, FlSealed *o
         fl__slot_close(server, slot, FL_SEAL_GONE_TIMED_OUT);
         return false;
     }
-    bool due = fl__slot_due(server, slot, now) && slot->next <= LAST_SEQUENCE;
+    bool due = fl__slot_due(server, slot, now) && slot->next <= slot->last;
     if (due) {
         keep_alive(server, slot, now, out);
     }

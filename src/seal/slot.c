@@ -77,11 +77,24 @@ static Seen *seen_of(FlSealServer *server, const Slot *slot)
     return seen->serial == slot->serial ? seen : NULL;
 }
 
-static uint64_t first_number(const FlSealServer *server, const Slot *slot, uint64_t unix_s)
+// Numbers that no server has used with these keys: a range for each server of the token's list, and
+// in it beyond what this one may have used before it was started again, by its clock and by what
+// the client says.
+static void give_numbers(const FlSealServer *server, Slot *slot, const Pending *pending,
+                         uint64_t unix_s)
 {
-    uint64_t left_s = slot->expire_s > unix_s ? slot->expire_s - unix_s : 0;
     uint64_t life_s = server->def.token_life_s;
-    return life_s > left_s ? fl__first_sequence(life_s - left_s) : 0;
+    slot->next = 0;
+    slot->last = LAST_SEQUENCE;
+    if (life_s == 0) {
+        return; // the standard's
+    }
+    uint64_t left_s = slot->expire_s > unix_s ? slot->expire_s - unix_s : 0;
+    uint64_t first = life_s > left_s ? fl__first_sequence(life_s - left_s) : 0;
+    first = pending->floor > first && pending->floor < FIRST_NUMBERS ? pending->floor : first;
+    uint64_t range = (uint64_t)pending->place << RANGE_BITS;
+    slot->next = range + first;
+    slot->last = range + RANGE_MASK;
 }
 
 static void fill_slot(Slot *slot, const Pending *pending, FlTime now)
@@ -109,7 +122,7 @@ Slot *fl__slot_open(FlSealServer *server, FlTime now, const Pending *pending)
     int32_t index = server->free_slots[--server->free_count];
     Slot *slot = &server->slots[index];
     fill_slot(slot, pending, now);
-    slot->next = first_number(server, slot, fl__server_unix(server, now));
+    give_numbers(server, slot, pending, fl__server_unix(server, now));
     Seen *seen = seen_of(server, slot);
     if (seen != NULL) {
         slot->next = seen->next > slot->next ? seen->next : slot->next;
@@ -126,7 +139,7 @@ Slot *fl__slot_open(FlSealServer *server, FlTime now, const Pending *pending)
 static void say_goodbye(FlSealServer *server, Slot *slot)
 {
     int32_t count = server->def.disconnect_count;
-    if (count == 0 || slot->next > LAST_SEQUENCE - (uint64_t)count) {
+    if (count == 0 || slot->next > slot->last - (uint64_t)count) {
         return;
     }
     Note *note = fl__server_note(server);
@@ -164,6 +177,14 @@ void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer
     Slot *slot = fl__slot_of(server, peer);
     if (slot != NULL) {
         fl__slot_close(server, slot, FL_SEAL_GONE_KICKED);
+    }
+}
+
+void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer)
+{
+    Slot *slot = fl__slot_of(server, peer);
+    if (slot != NULL) {
+        fl__slot_close(server, slot, FL_SEAL_GONE_TIMED_OUT);
     }
 }
 
@@ -248,7 +269,7 @@ FlResult fl_seal_server_seal(FlSealServer *server, FlSealPeer peer, FlTime now, 
     if (sequence < fl_seal_server_sequence(server, peer)) {
         return FL_OUT_OF_ORDER;
     }
-    if (sequence > LAST_SEQUENCE) {
+    if (sequence > slot->last) {
         return FL_FULL;
     }
     if (!slot->confirmed) {

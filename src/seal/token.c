@@ -286,9 +286,9 @@ void fl__request_write(const uint8_t token[FL_SEAL_TOKEN_BYTES],
 }
 
 // 1024 numbers a second: more than anybody sends to one peer. So whoever starts again with the same
-// token, be it a server that was restarted or the next one on the token's list, starts beyond the
-// numbers that were used with these keys before. An hour takes 22 bits.
+// token and a clock that goes on starts beyond the numbers that were used with these keys before.
+// An hour takes 22 bits.
 uint64_t fl__first_sequence(uint64_t age_s)
 {
-    return age_s < (UINT64_C(1) << 40) ? age_s * 1024 : UINT64_C(1) << 50;
+    return age_s < FIRST_NUMBERS / 1024 ? age_s * 1024 : FIRST_NUMBERS;
 }

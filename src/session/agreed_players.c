@@ -3,7 +3,8 @@
 // Somebody leaves. Each peer has its inputs up to another tick, and may have settled as much. So
 // everybody tells the host what it has (STRETCH); when all who played have, the host knows the
 // longest of these, says that this is all there is (STRETCH, final), with the inputs that somebody
-// may lack, and nobody has settled more. Until then settled states wait, as they do for any input.
+// may lack, and nobody has settled more. Until then settled states wait, as they do for any input;
+// but no longer than a time-out: whoever has not told by then is sent away.
 //
 // The host itself may be the one who left, or leave in the middle: then everybody tells its
 // successor, those who have heard the final word that word, and the successor says it again.
@@ -118,33 +119,66 @@ static void left(FlSession *session, int32_t member)
     fl__agreed_feed(session, member);
     agreed->gone |= bit_of(member);
     agreed->tails[member] = 0;
+    agreed->since[member] = FL_FOREVER;
     agreed->owed |= bit_of(member);
     agreed->told[member] = INT64_MIN;
 }
 
 // ---------------------------------------------------------------- the host's part
 
-// All who play and are still there have told what they have: newcomers as well, who may have
-// settled more of it than we have.
-static bool all_told(const FlSession *session, int32_t member)
+// Who plays, is still there and has not told what it has of a leaver, from a number on; FL__NONE:
+// all have. Newcomers are asked as well: they may have settled more of it than we have.
+static int32_t next_untold(const FlSession *session, int32_t member, int32_t from)
 {
     const Agreed *agreed = &session->agreed;
-    for (int32_t i = 0; i < session->seat_count; i++) {
+    for (int32_t i = from; i < session->seat_count; i++) {
         bool asked = i != session->self && i != member && session->members[i].present &&
                      (agreed->gone & bit_of(i)) == 0 &&
                      fl_timeline_plays(agreed->timeline, i, INT64_MAX - 1);
         if (asked && (agreed->tails[member] & bit_of(i)) == 0) {
-            return false;
+            return i;
         }
     }
-    return true;
+    return FL__NONE;
+}
+
+// Nobody can play on with us without telling: it may have settled more than all others have, and
+// what we decide without it would be another state than its own.
+static void send_silent_away(FlSession *session, int32_t member, FlTime now)
+{
+    for (int32_t i = next_untold(session, member, 0); i != FL__NONE;
+         i = next_untold(session, member, i + 1)) {
+        int32_t line = session->members[i].line;
+        if (line != FL__NONE) {
+            session->count[FL_SESSION_STALLED]++;
+            fl__line_lost(session, line, FL_LEFT_UNANSWERED, now);
+        }
+    }
+}
+
+static void advance(void *self, FlTime now)
+{
+    FlSession *session = (FlSession *)self;
+    Agreed *agreed = &session->agreed;
+    if (agreed->gone == 0 || !fl__is_host(session)) {
+        return;
+    }
+    for (int32_t m = 0; m < session->seat_count; m++) {
+        if ((agreed->gone & bit_of(m)) == 0) {
+            continue;
+        }
+        agreed->since[m] = agreed->since[m] == FL_FOREVER ? now : agreed->since[m];
+        if (fl_span(now, agreed->since[m]) > session->def.link.timeout_ns) {
+            send_silent_away(session, m, now);
+        }
+    }
 }
 
 static void tell_as_host(FlSession *session)
 {
     Agreed *agreed = &session->agreed;
     for (int32_t m = 0; m < session->seat_count; m++) {
-        if ((agreed->gone & bit_of(m)) != 0 && all_told(session, m)) {
+        if ((agreed->gone & bit_of(m)) != 0 && next_untold(session, m, 0) == FL__NONE) {
             resolve(session, m, fl_timeline_known(agreed->timeline, m));
         }
         bool owed = (agreed->owed & agreed->resolved & bit_of(m)) != 0;
@@ -200,6 +234,7 @@ void fl__agreed_host(FlSession *session)
     agreed->joiner.member = FL__NONE;
     for (int32_t m = 0; m < FL_TIMELINE_PLAYERS; m++) {
         agreed->tails[m] = 0;
+        agreed->since[m] = FL_FOREVER;
         agreed->told[m] = INT64_MIN;
     }
 }
@@ -504,5 +539,6 @@ static void changed(void *self, const Change *change)
 // Its messages are events of the session's own types.
 const Feature fl__feature_agreed = {
     .name = "timeline",
+    .advance = advance,
     .changed = changed,
 };

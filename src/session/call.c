@@ -400,6 +400,10 @@ static bool estate_heard(FlSession *session, const MessageIn *in)
     }
     bool host = fl__is_host(session);
     Entity *entity = entity_of(session, m.number);
+    if (session->lines[in->line].direct) { // from one who hosts before we know it, or to such a one
+        session->count[FL_SESSION_EARLY]++;
+        return true;
+    }
     if (host) {
         bool theirs = entity != NULL && entity->owner == in->from && !entity->orphan &&
                       m.epoch == (uint16_t)(entity->epoch + 1);
@@ -408,9 +412,6 @@ static bool estate_heard(FlSession *session, const MessageIn *in)
         }
         session->count[FL_SESSION_FOREIGN] += theirs ? 0 : 1;
         return true;
-    }
-    if (!in->from_host) {
-        return true; // from one who hosts before we know it
     }
     if (entity == NULL) {
         entity = fl__entity_take(session, m.number, (uint16_t)(m.epoch - 1), FL__NONE);

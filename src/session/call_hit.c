@@ -41,7 +41,10 @@ FlResult fl_call_verify_hit(FlSession *session, FlEntityId target, FlPeerId shoo
     bool known = fl_entity_seen(session, target, shooter, hit->time, &seen) == FL_OK;
     const Entity *gun = fl__entity_find(session, fl_entity_of_number(session, hit->shooter));
     FlPose from;
-    bool armed = gun != NULL && gun->owner == member && pose_at(gun, hit->time, &from);
+    // Who shoots is who calls. Its avatar is its own, or the host's who plays for everybody; which
+    // of the host's it is the game knows alone.
+    bool armed = gun != NULL && (gun->owner == member || gun->owner == session->host) &&
+                 pose_at(gun, hit->time, &from);
     if (armed) {
         *verdict = fl_hit_verify(rules, hit, known ? &seen : NULL, from.position,
                                  fl_session_time(session, now));

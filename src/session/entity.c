@@ -57,6 +57,7 @@ Entity *fl__entity_take(FlSession *session, uint32_t number, uint16_t epoch, int
     uint32_t generation = entity->generation + 1;
     memset(entity, 0, sizeof *entity);
     entity->generation = generation;
+    fl__notice_begin(entity);
     entity->number = number;
     entity->epoch = epoch;
     entity->born = epoch;
@@ -98,7 +99,8 @@ static bool same_policy(const FlSend *a, const FlSend *b)
     char other[FL_SEND_TEXT_BYTES];
     fl_send_text(a, one);
     fl_send_text(b, other);
-    return strcmp(one, other) == 0;
+    return strcmp(one, other) == 0 && a->share_cap == b->share_cap &&
+           a->longest_ns == b->longest_ns && a->patience_ns == b->patience_ns;
 }
 
 void fl__entity_define(FlSession *session, Entity *entity, const FlEntityDef *def, FlTime time)
@@ -129,11 +131,12 @@ void fl__entity_remove(FlSession *session, Entity *entity)
     fl__changed(session, &gone);
     fl_ledger_entity_end(session->ledger, slot);
     session->by_number[entity->number] = FL__NONE;
+    bool known = fl__notice_forget(session, entity);
     entity->generation++;
     if (fl__is_host(session) || entity->ours) {
         fl__news_entity(session, entity->number, FL__NONE);
     }
-    if (!entity->ours) {
+    if (!entity->ours && known) {
         fl__notice(session, &notice);
     }
 }
@@ -213,12 +216,15 @@ bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t ind
     if (!fl__is_host(session) || !entity->announced || session->topology == FL_TOPOLOGY_MESH) {
         return false;
     }
+    if (entity->owner == FL__NONE) {
+        return false; // a new host that has not heard yet whose it is
+    }
     bool without_us =
         fl__bit(&session->direct[entity->owner * session->member_words], line->member);
     return may_see(session, entity, line->member) && !without_us;
 }
 
-static void watch(FlSession *session, Entity *entity, int32_t line, FlTime time)
+void fl__entity_watch_line(FlSession *session, Entity *entity, int32_t line, FlTime time)
 {
     int32_t slot = fl__entity_slot(session, entity);
     bool before = fl_ledger_watches(session->ledger, slot, line);
@@ -237,7 +243,7 @@ void fl__entity_watch(FlSession *session, Entity *entity, FlTime time)
 {
     for (int32_t line = 0; line < session->line_count; line++) {
         if (session->lines[line].used) {
-            watch(session, entity, line, time);
+            fl__entity_watch_line(session, entity, line, time);
         }
     }
 }
@@ -246,7 +252,7 @@ void fl__line_watch(FlSession *session, int32_t line, FlTime time)
 {
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
         if (fl__entity_live(&session->entities[i])) {
-            watch(session, &session->entities[i], line, time);
+            fl__entity_watch_line(session, &session->entities[i], line, time);
         }
     }
     fl__line_wake(session, line);
@@ -375,6 +381,7 @@ void fl__entity_export(FlSession *session, Entity *entity, const FlMotion *motio
         fl_ledger_update_bytes(session->ledger, fl__entity_slot(session, entity),
                                entity->packed_bytes + (entity->epoch != 0 ? 1 : 0));
     }
+    fl__upload_replaced(session, fl__entity_slot(session, entity));
     fl_ledger_export(session->ledger, fl__entity_slot(session, entity), motion, life, time);
     session->exported = true;
 }
@@ -508,6 +515,14 @@ void fl__entity_adopt(FlSession *session, Entity *entity)
     fl__notice(session, &notice);
 }
 
+void fl__entity_theirs(FlSession *session, const Entity *entity)
+{
+    FlNotice notice = {.kind = FL_NOTICE_ENTITY_THEIRS,
+                       .entity = fl__entity_id(session, entity),
+                       .peer = fl__peer_id(session, entity->owner)};
+    fl__notice(session, &notice);
+}
+
 void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time)
 {
     int32_t from = entity->owner;
@@ -525,10 +540,7 @@ void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t ep
         if (entity->ours) { // from now on it is shown as others' are, going on from what we told
             fl__entity_disown(session, entity, time);
         }
-        FlNotice notice = {.kind = FL_NOTICE_ENTITY_THEIRS,
-                           .entity = fl__entity_id(session, entity),
-                           .peer = fl__peer_id(session, to)};
-        fl__notice(session, &notice);
+        fl__entity_theirs(session, entity);
     }
     fl__entity_watch(session, entity, time);
     Change moved = {.kind = CHANGE_ENTITY_MOVED, .entity = entity};

@@ -5,12 +5,13 @@
 // source itself, by its link's window). Unordered ones to a peer that is reached directly go
 // directly.
 //
-// Events that arrived wait in a ring of bytes: length 16, from 16, type 16, delivery 8, bytes.
+// Events that arrived wait in a ring of bytes: length 16, from 16, type 16, delivery 8, the low
+// bits of the sender's incarnation 8, whether that is known 8, bytes.
 #include "private.h"
 
 #include <string.h>
 
-#define RING_HEAD 7
+#define RING_HEAD 9
 #define SHORT_LIST 24 // recipients of an unordered event: it must fit one fragment
 
 // ---------------------------------------------------------------- the ring
@@ -41,11 +42,14 @@ static void keep(FlSession *session, const FlEventHead *head, const uint8_t *byt
         fl__agreed_heard(session, head, bytes, count);
         return;
     }
+    // An event may come before the news of its sender; then it is that of whoever has the number.
+    const Member *sender = &session->members[head->from];
     uint8_t front[RING_HEAD] = {
-        (uint8_t)count,      (uint8_t)(count >> 8),
-        (uint8_t)head->from, (uint8_t)(head->from >> 8),
-        (uint8_t)head->type, (uint8_t)(head->type >> 8),
-        head->delivery,
+        (uint8_t)count,          (uint8_t)(count >> 8),
+        (uint8_t)head->from,     (uint8_t)(head->from >> 8),
+        (uint8_t)head->type,     (uint8_t)(head->type >> 8),
+        head->delivery,          (uint8_t)sender->incarnation,
+        sender->present ? 1 : 0,
     };
     ring_put(&session->events, front, RING_HEAD);
     ring_put(&session->events, bytes, count);
@@ -61,7 +65,9 @@ FlResult fl_event_take(FlSession *session, FlEvent *event)
     uint8_t front[RING_HEAD];
     ring_take(&session->events, front, RING_HEAD);
     event->count = front[0] | front[1] << 8;
-    event->from = fl__peer_id(session, front[2] | front[3] << 8);
+    event->number = front[2] | front[3] << 8;
+    bool left = front[8] == 1 && front[7] != (uint8_t)session->members[event->number].incarnation;
+    event->from = fl__peer_id(session, left ? FL__NONE : event->number);
     event->type = (uint16_t)(front[4] | front[5] << 8);
     event->delivery = (FlDelivery)front[6];
     event->bytes = session->taken;
@@ -117,9 +123,6 @@ FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *hea
         FlEventHead ordered = *head;
         ordered.delivery = FL_DELIVERY_ORDERED;
         result = queue(session, line, &ordered, bytes, count);
-    }
-    if (result == FL_OK) { // slow perhaps, but it takes its messages
-        session->lines[line].blocked_since = FL_FOREVER;
     }
     return result;
 }

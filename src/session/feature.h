@@ -41,6 +41,7 @@ typedef struct PacketOut {
     int32_t index;
     Line *line;
     FlWriter *w;
+    bool only_rides;
     int32_t left; // bytes
     FlTime now;   // caller's
     FlTime time;  // session's
@@ -112,6 +113,7 @@ typedef struct Feature {
     const char *name;
     Kinds sections; // in packets
     Kinds messages; // reliable ones
+    bool hosts;     // only hosts say its messages, or are told them
     bool first;     // its sections are taken before we are in
     bool rides;     // it goes in every packet, whatever the budget
     bool repeats;   // what it sends is sent again as soon as it seems lost

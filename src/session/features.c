@@ -7,6 +7,7 @@
 static const Feature *const TABLE[] = {
     &fl__feature_crowd,  // how members are connected, where there are many
     &fl__feature_member, // who is here, and the host's first words
+    &fl__feature_succession, // who leads when the host is gone
     &fl__feature_mesh,   // introductions
     &fl__feature_clock,  // by what clock to read arrivals
     &fl__feature_attention,
@@ -14,8 +15,8 @@ static const Feature *const TABLE[] = {
     &fl__feature_event,
     &fl__feature_action,
     &fl__feature_orphan,
-    &fl__feature_call,
     &fl__feature_agreed,
+    &fl__feature_call,
     &fl__feature_input,
     &fl__feature_motion,
     &fl__feature_state,

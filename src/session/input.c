@@ -1,9 +1,11 @@
 // Inputs: a stream per player and tick, sent again with each newer one until it has arrived.
 //
 // Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
-// known to have, oldest first, so what is here of a member is always a stretch without gaps. A line
-// whose end falls behind by a whole ring can never catch up: its end is sent away, unless it does
-// its part and the sender fills a ring in no time: then that one is.
+// known to have, oldest first, so what is here of a member is always a stretch without gaps: games
+// that step the same inputs everywhere need every one. A line whose end falls behind by a whole
+// ring can never catch up: its end is sent away (FL_LEFT_BEHIND), unless it does its part and the
+// sender fills a ring in no time: then that one is (FL_LEFT_TOO_FAST). The default ring is longer
+// than the time-out at 60 ticks a second, so that a pause that a link survives is none for inputs.
 //
 // A member's stretch goes into a packet when there is something new in it, or something got lost.
 // Not all members fit into every packet: who found no room comes first in the next one. What a host
@@ -36,6 +38,7 @@
 #define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: does not do its part
 #define NO_TIME FL_MS(500)
 #define RELAYED_GATHER FL_MS(5)
+#define TOLD_AT_MOST 128 // ticks from before it came, to a newcomer
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
@@ -61,6 +64,9 @@ static void line_opened(FlSession *session, int32_t line)
         InputWay fresh = {before, before, FL_FOREVER, INT64_MIN};
         *way_of(session, line, member) = fresh;
         fl__input_resume(session, line, member); // half a ring is left for what comes meanwhile
+        int64_t from = session->inputs[member].newest - TOLD_AT_MOST;
+        InputWay *way = way_of(session, line, member);
+        way->acked = way->sent = from > way->acked ? from : way->acked;
     }
 }
 
@@ -81,7 +87,7 @@ static bool goes(const FlSession *session, int32_t member, const Line *line)
         return false;
     }
     if (member == session->self) {
-        return line->heard;
+        return fl__line_reaches(line);
     }
     return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
            !fl__bit(&session->direct[member * session->member_words], line->member);
@@ -229,9 +235,10 @@ static bool push_out(FlSession *session, int32_t member, FlTime now)
         bool stalled = way->since != FL_FOREVER && fl_span(now, way->since) > STALLED_FOR;
         bool blame_sender = fl_span(now, in->ring_before) < NO_TIME && !stalled;
         int32_t out = blame_sender ? session->members[member].line : i;
-        session->count[FL_SESSION_STALLED]++;
+        session->count[FL_SESSION_BEHIND]++;
         if (out != FL__NONE) {
-            fl__line_lost(session, out, FL_LEFT_TIMED_OUT, now);
+            FlLeft why = blame_sender ? FL_LEFT_TOO_FAST : FL_LEFT_BEHIND;
+            fl__line_lost(session, out, why, now);
         }
         if (blame_sender) {
             return false;
@@ -327,7 +334,7 @@ static void take(void *self, PacketIn *packet)
     bool theirs =
         in.member == packet->from || (!fl__is_host(session) && packet->from == session->host);
     if (!theirs || in.member == session->self || !are_wanted(session, in.member, in.of)) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, &session->lines[packet->line]);
         return;
     }
     int64_t known = session->inputs[in.member].newest;

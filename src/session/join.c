@@ -1,5 +1,5 @@
 // Getting in where anybody may, and saying goodbye there. Sealed sessions have room `seal` for
-// this.
+// this; refusals (refuse.c) are the same for both.
 //
 // A client asks (JOIN) until the host answers; the host answers each JOIN once (ACCEPT or REFUSE),
 // and never with more bytes than it was asked with; and it says nothing more until the client has
@@ -23,14 +23,6 @@
 //   64    nonce         -         the client's
 //   16    conversation  -         1..65535, of the link that starts here
 
-// REFUSE: you may not.                                           spec/WIRE.md section 7.3
-//
-//   bits  field         unit      valid
-//   16    zero          -         no conversation yet
-//   8     kind          -         3
-//   64    nonce         -         the client's
-//   8     reason        -         1 full, 2 another protocol
-
 // BYE: I am leaving, or you are.                                 spec/WIRE.md section 7.3
 //
 //   bits  field         unit      valid
@@ -38,12 +30,29 @@
 //   8     kind          -         4
 //   64    nonce         -         the client's; 0 between introduced peers
 //   16    conversation  -         that of the link that ends
+
+// AWAY: the host sends you away.                                 spec/WIRE.md section 7.3
+//
+//   bits  field         unit      valid
+//   16    zero          -         no conversation any more
+//   8     kind          -         6
+//   64    nonce         -         the client's
+//   16    conversation  -         that of the link that ends
+//   8     left          -         why: 1..6, as MEMBER says it to the others
+//
+// Where there is a seal, AWAY is a sealed payload of one byte, `left`: no packet of a link is so
+// short.
 #include "private.h"
 
 #include <string.h>
 
-enum { KIND_JOIN = 1, KIND_ACCEPT = 2, KIND_REFUSE = 3, KIND_BYE = 4 };
-enum { REASON_FULL = 1, REASON_PROTOCOL = 2 };
+enum {
+    KIND_JOIN = 1,
+    KIND_ACCEPT = 2,
+    KIND_REFUSE = FL__JOIN_REFUSE,
+    KIND_BYE = 4,
+    KIND_AWAY = 6, // 5 is a crowd's (lanes.c)
+};
 
 static void write_head(FlWriter *w, FlSession *session, uint64_t kind)
 {
@@ -95,13 +104,6 @@ bool fl__admit(FlSession *session, int32_t index, FlAddress address, uint64_t cl
     return true;
 }
 
-static void refuse(FlSession *session, FlAddress to, uint64_t nonce, uint8_t reason)
-{
-    session->count[FL_SESSION_REFUSED]++;
-    Refusal refusal = {.due = true, .to = to, .nonce = nonce, .reason = reason};
-    session->refusal = refusal; // the last one asked gets its answer; the others will ask again
-}
-
 static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now)
 {
     int32_t index = fl__line_at(session, from);
@@ -117,7 +119,7 @@ static void admit(FlSession *session, FlAddress from, uint64_t nonce, FlTime now
     }
     index = fl__line_free(session);
     if (index == FL__NONE) {
-        refuse(session, from, nonce, REASON_FULL);
+        fl__refuse(session, from, nonce, FL__REFUSED_FULL, now);
         return;
     }
     session->lines[index].conversation = fl__fresh_conversation(session);
@@ -136,11 +138,13 @@ static bool read_join(FlSession *session, FlReader *r, FlAddress from, FlTime no
     if (!is_whole(r)) {
         return false;
     }
-    if (protocol != session->world.protocol_id) {
-        refuse(session, from, nonce, REASON_PROTOCOL);
-        return true;
+    if (session->sealed != NULL) {
+        fl__refuse(session, from, nonce, FL__REFUSED_PLAIN, now);
+    } else if (protocol != session->world.protocol_id) {
+        fl__refuse(session, from, nonce, FL__REFUSED_PROTOCOL, now);
+    } else {
+        admit(session, from, nonce, now);
     }
-    admit(session, from, nonce, now);
     return true;
 }
 
@@ -159,15 +163,7 @@ static bool host_next(FlSession *session, FlOutgoing *out)
         }
     }
     session->accepts = false;
-    if (session->refusal.due) {
-        write_head(&w, session, KIND_REFUSE);
-        fl_writer_put(&w, session->refusal.nonce, 64);
-        fl_writer_put(&w, session->refusal.reason, 8);
-        give(&w, session->refusal.to, out);
-        session->refusal.due = false;
-        return true;
-    }
-    return false;
+    return fl__refusal_next(session, out);
 }
 
 // ---------------------------------------------------------------- the client
@@ -187,7 +183,9 @@ static bool read_accept(FlSession *session, FlReader *r, FlTime now)
     host->nonce = nonce;
     session->epoch = now;
     session->told_at = 0;
-    (void)fl__line_open(session, 0, 0, session->def.host, now);
+    if (fl__line_open(session, 0, 0, session->def.host, now)) {
+        fl__join_heard(session, now);
+    }
     return true;
 }
 
@@ -220,22 +218,12 @@ void fl__welcome_again(FlSession *session, int32_t index, const Welcome *w)
     }
 }
 
-static bool read_refusal(FlSession *session, FlReader *r)
+// A host that many ask at once may need a while for all of them: as long as it speaks, we wait.
+void fl__join_heard(FlSession *session, FlTime now)
 {
-    uint64_t nonce = fl_reader_take(r, 64);
-    uint64_t reason = fl_reader_take(r, 8);
-    bool known = reason == REASON_FULL || reason == REASON_PROTOCOL;
-    if (!is_whole(r) || nonce != session->nonce || !known) {
-        return false;
-    }
     if (session->state == FL_SESSION_JOINING) {
-        fl__session_end(session,
-                        reason == REASON_FULL
-                            ? "The host is full. Try again when somebody has left."
-                            : "The host plays in another world: its world definition, "
-                              "application version or Fairlead version differs from ours.");
+        session->join_until = fl_time_add(now, session->def.join_timeout_ns);
     }
-    return true;
 }
 
 #define POSSIBLE_CAUSES                                                                            \
@@ -249,14 +237,27 @@ void fl__join_explain_silence(FlSession *session)
 {
     const char *why =
         POSSIBLE_CAUSES "Something did come in meanwhile, but not from a host of ours.";
-    if (session->heard_count == 0) {
+    const char *refused = fl__refusal_text(session);
+    if (refused != NULL && session->sealed != NULL && fl__sealed_server(session).asked) {
+        why = refused;
+    } else if (session->heard_count == 0) {
         why = POSSIBLE_CAUSES "Nothing at all came in meanwhile.";
     } else if (session->count[FL_SESSION_OUT_OF_MEMORY] > 0) {
         why =
             "The host let us in, but there was no memory for the link to it: reserve less, or free "
             "something, and join again.";
+    } else if (session->lines[0].used) {
+        why = "The host let us in, and then said nothing more: it is too busy, its upload is too "
+              "small for so many players, or the line broke. Join again.";
     }
     fl__session_end(session, why);
+}
+
+// When an attempt is given up: as defined, or sooner if a refusal stands.
+static FlTime join_end(const FlSession *session)
+{
+    FlTime refused = fl__refusal_believed(session);
+    return refused < session->join_until ? refused : session->join_until;
 }
 
 static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
@@ -264,7 +265,7 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
     if (session->state != FL_SESSION_JOINING) {
         return false;
     }
-    if (now >= session->join_until) {
+    if (now >= join_end(session)) {
         fl__join_explain_silence(session);
         return false;
     }
@@ -283,25 +284,67 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 // ---------------------------------------------------------------- goodbyes
 
-void fl__join_goodbye(FlSession *session, const Line *line)
+#define AWAY_COPIES 10 // as many as the seal says goodbye
+
+static Goodbye *goodbye_room(FlSession *session)
 {
-    if (session->sealed == NULL && session->goodbye_count < session->line_count) {
-        Goodbye goodbye = {line->address, line->conversation, line->nonce};
-        session->goodbyes[session->goodbye_count++] = goodbye;
-    }
+    bool room = session->goodbye_count < session->line_count;
+    return room ? &session->goodbyes[session->goodbye_count] : NULL;
 }
 
-static bool goodbye_next(FlSession *session, FlOutgoing *out)
+void fl__join_goodbye(FlSession *session, const Line *line)
+{
+    Goodbye *goodbye = goodbye_room(session);
+    if (session->sealed != NULL || goodbye == NULL) {
+        return; // the seal says it
+    }
+    FlWriter w;
+    write_head(&w, session, KIND_BYE);
+    fl_writer_put(&w, line->nonce, 64);
+    fl_writer_put(&w, line->conversation, 16);
+    goodbye->to = line->address;
+    goodbye->copies = 1;
+    goodbye->count = fl_writer_size(&w);
+    memcpy(goodbye->bytes, w.bytes, (size_t)goodbye->count);
+    session->goodbye_count++;
+}
+
+void fl__join_away(FlSession *session, Line *line, FlLeft left, FlTime now)
+{
+    Goodbye *goodbye = goodbye_room(session);
+    FlOutgoing out;
+    if (session->sealed == NULL) {
+        FlWriter w;
+        write_head(&w, session, KIND_AWAY);
+        fl_writer_put(&w, line->nonce, 64);
+        fl_writer_put(&w, line->conversation, 16);
+        fl_writer_put(&w, (uint64_t)left, 8);
+        give(&w, line->address, &out);
+    }
+    bool sealed = session->sealed != NULL;
+    if (goodbye == NULL || (sealed && !fl__sealed_away(session, line, (uint8_t)left, now, &out))) {
+        fl__sealed_leave(session, line, now);
+        return;
+    }
+    FL_ASSERT(out.count <= (int32_t)sizeof goodbye->bytes);
+    goodbye->to = out.to;
+    goodbye->copies = AWAY_COPIES;
+    goodbye->count = out.count;
+    memcpy(goodbye->bytes, out.bytes, (size_t)out.count);
+    session->goodbye_count++;
+}
+
+bool fl__goodbye_next(FlSession *session, FlOutgoing *out)
 {
     if (session->goodbye_count == 0) {
         return false;
     }
-    const Goodbye *goodbye = &session->goodbyes[--session->goodbye_count];
-    FlWriter w;
-    write_head(&w, session, KIND_BYE);
-    fl_writer_put(&w, goodbye->nonce, 64);
-    fl_writer_put(&w, goodbye->conversation, 16);
-    give(&w, goodbye->to, out);
+    Goodbye *goodbye = &session->goodbyes[session->goodbye_count - 1];
+    out->to = goodbye->to;
+    out->bytes = goodbye->bytes; // stays until the next call
+    out->count = goodbye->count;
+    goodbye->copies--;
+    session->goodbye_count -= goodbye->copies == 0 ? 1 : 0;
     return true;
 }
 
@@ -321,6 +364,62 @@ static bool read_bye(FlSession *session, FlReader *r, FlAddress from, FlTime now
     return true;
 }
 
+// A mesh does not go on without its host here: it is there, and does not want us.
+static void sent_away(FlSession *session, int32_t index, FlLeft left, FlTime now)
+{
+    static const char *const why[] = {
+#define ROW(name, words) "The host has sent us away (" words ").",
+        FL_LEFT_TABLE(ROW)
+#undef ROW
+    };
+    fl__sealed_leave(session, &session->lines[index], now);
+    fl__line_close(session, index);
+    fl__session_alone(session, left, now);
+    fl_session_leave(session, now); // introduced peers are told
+    fl__session_end(session, why[left]);
+}
+
+static bool is_reason(uint64_t left)
+{
+    return left > FL_LEFT_GOODBYE && left < FL_LEFT_COUNT;
+}
+
+static bool read_away(FlSession *session, FlReader *r, FlAddress from, FlTime now)
+{
+    uint64_t nonce = fl_reader_take(r, 64);
+    uint64_t conversation = fl_reader_take(r, 16);
+    uint64_t left = fl_reader_take(r, 8);
+    int32_t index = fl__line_at(session, from);
+    if (!is_whole(r) || !is_reason(left)) {
+        return false;
+    }
+    if (index == FL__NONE) {
+        return session->state == FL_SESSION_ENDED; // it is said more than once
+    }
+    const Line *line = &session->lines[index];
+    if (line->nonce != nonce || line->conversation != conversation || line->direct ||
+        fl__is_host(session)) {
+        return false;
+    }
+    sent_away(session, index, (FlLeft)left, now);
+    return true;
+}
+
+bool fl__join_away_heard(FlSession *session, int32_t index, const uint8_t *bytes, int32_t count,
+                         FlTime now)
+{
+    const Line *line = &session->lines[index];
+    if (session->sealed == NULL || count != 1) {
+        return false;
+    }
+    if (is_reason(bytes[0]) && line->pair == NULL && !fl__is_host(session)) {
+        sent_away(session, index, (FlLeft)bytes[0], now);
+    } else {
+        session->count[FL_SESSION_MALFORMED]++;
+    }
+    return true;
+}
+
 // ---------------------------------------------------------------- all
 
 bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
@@ -333,16 +432,23 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
     }
     uint64_t kind = fl_reader_take(&r, 8);
     bool host = fl__is_host(session);
-    bool from_host = !host && fl_address_equal(from, session->def.host);
+    bool sealed = session->sealed != NULL;
+    FlAddress asked = sealed ? fl__sealed_server(session).address : session->def.host;
+    bool from_host = !host && fl_address_equal(from, asked);
     bool taken = false;
+    if (sealed && !(host ? kind == KIND_JOIN : from_host && kind == KIND_REFUSE)) {
+        return false; // the seal counts what it is
+    }
     if (kind == KIND_BYE) {
         taken = read_bye(session, &r, from, arrival);
+    } else if (kind == KIND_AWAY) {
+        taken = read_away(session, &r, from, arrival);
     } else if (host && kind == KIND_JOIN) {
         taken = session->state == FL_SESSION_RUNNING && read_join(session, &r, from, arrival);
     } else if (from_host && kind == KIND_ACCEPT) {
         taken = read_accept(session, &r, arrival);
     } else if (from_host && kind == KIND_REFUSE) {
-        taken = read_refusal(session, &r);
+        taken = fl__refusal_heard(session, from, &r, arrival);
     }
     session->count[FL_SESSION_BAD_JOIN] += taken ? 0 : 1;
     return true;
@@ -350,21 +456,18 @@ bool fl__join_receive(FlSession *session, FlAddress from, const uint8_t *bytes, 
 
 bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    if (goodbye_next(session, out)) {
-        return true;
-    }
     return fl__is_host(session) ? host_next(session, out) : client_next(session, now, out);
 }
 
 FlTime fl__join_deadline(const FlSession *session, FlTime now)
 {
-    if (session->goodbye_count > 0 || session->refusal.due) {
+    if (session->goodbye_count > 0 || session->refusals.count > 0) {
         return now;
     }
     if (session->state == FL_SESSION_JOINING) {
         bool asks = !session->lines[0].used && session->sealed == NULL;
-        bool first = asks && session->join_next < session->join_until;
-        return first ? session->join_next : session->join_until;
+        FlTime end = join_end(session);
+        return asks && session->join_next < end ? session->join_next : end;
     }
     return session->accepts ? now : FL_FOREVER;
 }

@@ -55,6 +55,36 @@ void fl__line_moved(FlSession *session, int32_t line, FlAddress address)
     address_rebuild(session);
 }
 
+#define MOVED_AFTER FL_SEC(1) // of silence
+
+static bool may_have_moved(const Line *line, FlAddress from, FlTime arrival)
+{
+    FlAddress other_port = line->address;
+    other_port.port = from.port;
+    return line->used && !line->unproven && fl_address_equal(other_port, from) &&
+           (!line->heard || fl_link_silence(line->link, arrival).unheard_ns >= MOVED_AFTER);
+}
+
+// Where anybody may join there is no seal to tell who it is. A connection over which nothing comes
+// is followed to another port of the same computer by its conversation number, which its two ends
+// know and whoever introduced them; the link must take the packet, too.
+int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
+                        int32_t count, FlTime arrival)
+{
+    int32_t found = FL__NONE;
+    for (int32_t i = 0; count >= 2 && i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->conversation == (bytes[0] | bytes[1] << 8) &&
+            may_have_moved(line, from, arrival)) {
+            if (found != FL__NONE) {
+                return FL__NONE; // two might be it
+            }
+            found = i;
+        }
+    }
+    return found;
+}
+
 // ---------------------------------------------------------------- opening and closing
 
 int32_t fl__line_free(const FlSession *session)
@@ -98,6 +128,12 @@ static FlLinkDef link_def(FlSession *session, const Line *line)
     return def;
 }
 
+void fl__line_patience(FlSession *session, int32_t index, FlTime now)
+{
+    FlLinkDef def = link_def(session, &session->lines[index]);
+    fl_link_patience(session->lines[index].link, now, def.keep_alive_ns, def.timeout_ns);
+}
+
 static void line_release(FlSession *session, Line *line)
 {
     fl_link_destroy(line->link);
@@ -130,7 +166,6 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
     line->used = true;
     line->heard = !line->direct;
     line->gather_until = FL_FOREVER;
-    line->blocked_since = FL_FOREVER;
     line->state_again = FL_FOREVER;
     line->meet_again = INT64_MIN;
     line->report_next = fl_time_add(now, FL_SEC(1));
@@ -158,68 +193,91 @@ void fl__line_close(FlSession *session, int32_t index)
     address_rebuild(session);
 }
 
+void fl__session_alone(FlSession *session, FlLeft left, FlTime now)
+{
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (i != session->self) {
+            fl__member_leave(session, i, left, now);
+        }
+    }
+}
+
+// What to tell the game when the host is gone.
+static const char *why_lost(const FlSession *session, FlLeft left)
+{
+    if (left == FL_LEFT_STALLED) {
+        return "The host has not taken our messages for longer than the time-out. Join again.";
+    }
+    if (left != FL_LEFT_GOODBYE) {
+        return "The host has not been heard from for longer than the time-out: it ended, or the "
+               "line broke. Join again.";
+    }
+    if (!fl__event_room(session)) {
+        return "The host has sent us away, or has left: too many events were not taken here. Call "
+               "fl_event_take every frame until it has no more.";
+    }
+    return "The host has left, or has sent us away.";
+}
+
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
 {
     Line *line = &session->lines[index];
     int32_t member = line->member;
     bool direct = line->direct;
     bool host = fl__is_host(session);
-    if (left != FL_LEFT_GOODBYE) {
+    if (left != FL_LEFT_GOODBYE && host) {
+        fl__join_away(session, line, left, now);
+    } else if (left != FL_LEFT_GOODBYE) {
         fl__sealed_leave(session, line, now);
         fl__join_goodbye(session, line);
     }
     fl__line_close(session, index);
     if (host) {
         fl__member_leave(session, member, left, now);
+        fl__succession_parted(session, left, now);
     } else if (direct) {
         fl__mesh_parted(session, member, now);
-    } else if (!fl__mesh_take_over(session, now)) {
-        for (int32_t i = 0; i < session->member_count; i++) {
-            if (i != session->self) {
-                fl__member_leave(session, i, left, now); // nobody is reached any more
-            }
-        }
-        fl__session_end(session, left == FL_LEFT_GOODBYE
-                                     ? "The host has left, or has sent us away."
-                                     : "The host has not been heard from for longer than the "
-                                       "time-out: it ended, or the line broke. Join again.");
+    } else if (!fl__succession_begin(session, now)) {
+        fl__session_alone(session, left, now);
+        fl__session_end(session, why_lost(session, left));
     }
 }
 
 // ---------------------------------------------------------------- packets
 
-// A line whose reliable queue stays full for as long as a time-out does not take its messages; it
-// would hold up everybody's.
-static bool is_stalled(FlSession *session, Line *line, bool blocked, FlTime now)
+// A line whose reliable queue is full must take half of it in a time-out, and in half of one while
+// it holds up everybody's events; taking one message now and then is not enough. A line that is
+// further behind than that when its queue gets full holds up nobody.
+static bool is_stalled(const FlSession *session, const Line *line, FlTime now)
 {
-    if (!blocked) {
-        line->blocked_since = FL_FOREVER;
-        return false;
-    }
-    if (line->blocked_since == FL_FOREVER) {
-        line->blocked_since = now;
-    }
-    return fl_span(now, line->blocked_since) > session->def.link.timeout_ns;
+    FlLinkStats stats;
+    fl_link_stats(line->link, now, &stats);
+    FlTime limit = session->def.link.timeout_ns;
+    return stats.waiting_ns > (line->full ? limit / 2 : limit);
 }
 
 // Queues what is to be said reliably. False: the line is no more.
 static bool queue_messages(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
-    bool blocked = !fl__news_flush(session, index) || line->full;
-    if (is_stalled(session, line, blocked, now)) {
+    line->blocked = !fl__news_flush(session, index) || line->full;
+    if (line->blocked && is_stalled(session, line, now)) {
         session->count[FL_SESSION_STALLED]++;
-        fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
+        fl__line_lost(session, index, FL_LEFT_STALLED, now);
         return false;
     }
     return true;
 }
 
-// What the upload leaves of a packet's room, with so many bytes in it already.
-static int32_t upload_room(FlSession *session, int32_t room, int32_t used, FlTime now)
+// What the upload leaves of a packet's room, with so many bytes in it already. A WELCOME fits in
+// what is kept back for headers: the words before it must not crowd it out.
+static int32_t upload_room(FlSession *session, const Line *line, int32_t room, int32_t used,
+                           FlTime now)
 {
     double left = fl__upload_left(session, now) - used;
-    return left >= room ? room : left > 0.0 ? (int32_t)left : 0;
+    double least = line->welcome_owed ? FL__WELCOME_BYTES : 0.0;
+    left = left > least ? left : least;
+    return left >= room ? room : (int32_t)left;
 }
 
 static bool build(FlSession *session, int32_t index, int32_t room, int32_t rides, FlTime now,
@@ -236,7 +294,7 @@ static bool build(FlSession *session, int32_t index, int32_t room, int32_t rides
     }
     uint64_t tag = fl__manifest_begin(&line->manifest);
     int32_t before = fl_writer_size(&writer);
-    room = upload_room(session, room, before, now);
+    room = upload_room(session, line, room, before, now);
     line->gather_until = room > 0 ? FL_FOREVER : line->gather_until;
     fl__packet_write(session, index, &writer, room, rides, now);
     int32_t payload = fl_writer_size(&writer) - before;
@@ -276,7 +334,7 @@ static bool catch_up(FlSession *session, int32_t index, FlTime now)
     fl_link_update(line->link, now);
     fl__manifest_settle(session, index, now);
     fl__features_look(session, index, now);
-    if (!fl_link_alive(line->link)) {
+    if (!fl_link_alive(line->link) || (line->direct && !fl__mesh_listen(session, index, now))) {
         fl__line_lost(session, index, FL_LEFT_TIMED_OUT, now);
         return false;
     }
@@ -303,15 +361,31 @@ static FlTime earlier(FlTime a, FlTime b)
 static FlTime look_again(const FlSession *session, int32_t index, const Want *want, FlTime now)
 {
     const Line *line = &session->lines[index];
-    FlTime budget = fl_time_add(now, BUDGET_LOOK_EVERY);
-    FlTime again = earlier(fl_link_deadline(line->link, now), want->at > now ? want->at : budget);
+    FlTime due = want->at;
+    if (due <= now) { // it waits for the budget, or for a peer that does not answer
+        FlTime look = fl_time_add(now, BUDGET_LOOK_EVERY);
+        FlTime payload_at = fl_link_silence(line->link, now).payload_at;
+        due = payload_at > look ? payload_at : look;
+    }
+    FlTime again = earlier(fl_link_deadline(line->link, now), due);
     if (fl__mapping_wanted(line)) {
         again = earlier(again, fl_time_add(now, CLOCK_LOOK_EVERY));
     }
-    if (line->blocked_since != FL_FOREVER) {
+    if (line->blocked) {
         again = earlier(again, fl_time_add(now, QUEUE_LOOK_EVERY));
     }
     return again;
+}
+
+// Bytes of payload that may go over this line now; 0 if nothing is due, or the budget is too small
+// for what is first.
+static int32_t payload_room(Line *line, const Want *want, FlTime now)
+{
+    bool due = want->at <= now;
+    int32_t room = due ? fl_link_payload_budget(line->link, now) : 0;
+    bool enough = room >= want->bytes && room >= ROOM_AT_LEAST;
+    line->short_of_bytes = due && !enough;
+    return enough ? room : 0;
 }
 
 bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *out)
@@ -327,11 +401,14 @@ bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *ou
     }
     session->wake[index] = fl_time_add(now, BUDGET_LOOK_EVERY);
     if (fl__upload_left(session, now) < 0.0) {
+        line->short_of_bytes = true;
         return false;
     }
     Want want = gathered(session, index, now);
-    int32_t room = want.at <= now ? fl_link_payload_budget(line->link, now) : 0;
-    room = room >= want.bytes && room >= ROOM_AT_LEAST ? room : 0;
+    int32_t room = payload_room(line, &want, now);
+    if (line->welcome_owed && line->short_of_bytes) {
+        return false; // nothing is understood before it, so nothing else takes its bytes
+    }
     if (room > 0 || fl_link_wants_to_send(line->link, now)) {
         session->wake[index] = now; // there may be more
         return build(session, index, room, want.rides, now, out);

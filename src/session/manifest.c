@@ -1,7 +1,9 @@
 // What each packet carried, until its fate is known.
 //
-// Two rings: packets by tag, items by serial; a packet's items lie together. When items run out the
-// oldest packet is given up: what became of it will not be known, which is counted.
+// Two rings: packets by tag, items by serial; a packet's items lie together. Updates and states
+// wait while the ring is full: a peer that reports nothing gets no more of them. When items run out
+// all the same the oldest packet is given up: what became of it will not be known, which is
+// counted.
 #include "private.h"
 
 #include <string.h>
@@ -56,6 +58,14 @@ uint64_t fl__manifest_begin(Manifest *m)
     Packet fresh = {m->item_next, 0, true};
     *packet_of(m, m->packet_next) = fresh;
     return m->packet_next++;
+}
+
+#define OTHERS_SHARE 8 // of the items: for what is not an update or a state
+
+bool fl__manifest_is_full(const Manifest *m)
+{
+    uint32_t used = m->item_next - m->item_first;
+    return used >= (uint32_t)(m->item_capacity - m->item_capacity / OTHERS_SHARE);
 }
 
 bool fl__manifest_add(Manifest *m, Item item)

@@ -70,8 +70,11 @@ FlResult fl_peer_status(const FlSession *session, FlPeerId peer, FlPeerStatus *s
     const Member *member = &session->members[number];
     status->number = number;
     status->client_id = member->client_id;
-    if (member->line != FL__NONE && session->lines[member->line].heard) {
+    status->missed = member->unreached;
+    status->met = member->met;
+    if (member->line != FL__NONE && fl__line_reaches(&session->lines[member->line])) {
         status->direct = true;
+        status->met = true;
         status->address = session->lines[member->line].address;
         status->contradictions = fl_ledger_receiver(session->ledger, member->line).contradictions;
     }
@@ -114,8 +117,8 @@ FlResult fl_peer_remove(FlSession *session, FlPeerId peer, FlTime now)
 
 int32_t fl__route(const FlSession *session, int32_t number)
 {
-    int32_t line = session->members[number].line;
-    if (line != FL__NONE && session->lines[line].heard) {
+    int32_t line = number != FL__NONE ? session->members[number].line : FL__NONE;
+    if (line != FL__NONE && fl__line_reaches(&session->lines[line])) {
         return line;
     }
     return session->members[session->host].line;
@@ -130,6 +133,10 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     member->present = true;
     member->incarnation = incarnation;
     member->client_id = client_id;
+    member->met = false;
+    member->unreached = false;
+    member->missed_since = FL_FOREVER;
+    member->want_count = 0;
     if (number != session->self) {
         FlNotice notice = {.kind = FL_NOTICE_PEER_JOINED, .peer = fl__peer_id(session, number)};
         fl__notice(session, &notice);

@@ -1,14 +1,10 @@
-// Introduced peers: meeting, reaching, taking over from a host that is gone.
+// Introduced peers: meeting and reaching each other. (succession.c: when the host is gone.)
 //
 // The host tells two members where the other is, and gives them a secret for recognising each other
 // (MEET); both send until they hear each other. Who hears another directly, and has told it that it
 // knows what time it is (MAPPING), gets that one's things directly and tells the host (REACH),
 // which then need not pass them on any more. So nothing is ever missed: until the word has come,
 // what goes both ways arrives twice and is shown once.
-//
-// When the host is gone, the member with the lowest number leads: everybody knows the members, so
-// everybody knows who. Session time goes on without a step; the new host's WELCOME tells the others
-// how it runs.
 #include "private.h"
 
 #include <string.h>
@@ -55,7 +51,7 @@ static bool may_want(FlSession *session, int32_t member, FlTime now)
 // Two members want to be introduced, by the word of one.
 static void want(FlSession *session, int32_t one, int32_t other, FlTime now)
 {
-    bool fine = session->topology == FL_TOPOLOGY_CROWD && one != other && other != session->self &&
+    bool fine = session->topology != FL_TOPOLOGY_STAR && one != other && other != session->self &&
                 session->members[one].present && session->members[other].present;
     if (fine && session->members[one].line != FL__NONE && may_want(session, one, now)) {
         fl__bit_set(unmet_of(session, one), other);
@@ -120,12 +116,8 @@ static bool introduce(FlSession *session, int32_t one, int32_t other, FlTime now
     return tell_meet(session, one, &to_one, now) && tell_meet(session, other, &to_other, now);
 }
 
-static void advance(void *self, FlTime now)
+static void introduce_all(FlSession *session, FlTime now)
 {
-    FlSession *session = (FlSession *)self;
-    if (!session->has_unmet || !fl__is_host(session)) {
-        return;
-    }
     session->has_unmet = false;
     for (int32_t one = 0; one < session->member_count; one++) {
         uint64_t *bits = unmet_of(session, one);
@@ -141,14 +133,19 @@ static void advance(void *self, FlTime now)
     }
 }
 
-static void reach_heard(FlSession *session, int32_t from, const FlReachMessage *reach,
-                        FlTime now)
+static bool reach_heard(FlSession *session, int32_t from, const FlReachMessage *reach)
 {
+    if (session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD) {
+        return false; // nobody is introduced there, and nobody says so
+    }
     const Member *member = &session->members[reach->member];
     if (!member->present || member->incarnation != reach->incarnation) {
-        return; // somebody else by now
+        return true; // somebody else by now
     }
     uint64_t *direct = &session->direct[reach->member * session->member_words];
+    if (fl__bit(direct, from) == reach->direct) {
+        return true; // known
+    }
     if (reach->direct) {
         fl__bit_set(direct, from);
     } else {
@@ -157,9 +154,55 @@ static void reach_heard(FlSession *session, int32_t from, const FlReachMessage *
             fl__input_resume(session, session->members[from].line, reach->member);
         }
     }
-    if (session->members[from].line != FL__NONE) {
-        fl__line_watch(session, session->members[from].line, fl_session_time(session, now));
+    if (session->topology == FL_TOPOLOGY_HYBRID) { // in a mesh we pass nothing on
+        fl__bit_set(&session->reach_due[reach->member * session->member_words], from);
+        session->has_reach_due = true;
     }
+    return true;
+}
+
+#define REACH_EVERY FL_MS(50) // however often somebody changes its word
+
+// What we pass on follows from who reaches whom, all changes at once: each entity is looked at
+// once, and then for those only to whom its owner is nearer or further than before.
+static void watch_reached(FlSession *session, FlTime now)
+{
+    FlTime time = fl_session_time(session, now);
+    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+        Entity *entity = &session->entities[i];
+        if (!fl__entity_live(entity) || entity->owner == FL__NONE) {
+            continue;
+        }
+        const uint64_t *due = &session->reach_due[entity->owner * session->member_words];
+        int32_t to = fl__bit_next(due, session->member_words, 0);
+        for (; to != FL__NONE; to = fl__bit_next(due, session->member_words, to + 1)) {
+            if (session->members[to].line != FL__NONE) {
+                fl__entity_watch_line(session, entity, session->members[to].line, time);
+                fl__line_wake(session, session->members[to].line);
+            }
+        }
+    }
+    memset(session->reach_due, 0,
+           (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
+    session->has_reach_due = false;
+    session->reach_next = fl_time_add(now, REACH_EVERY);
+}
+
+static void update_as_host(FlSession *session, FlTime now)
+{
+    if (session->has_unmet) {
+        introduce_all(session, now);
+    }
+    if (session->has_reach_due && now >= session->reach_next) {
+        watch_reached(session, now);
+    }
+}
+
+static FlTime deadline(void *self, FlTime now)
+{
+    const FlSession *session = (const FlSession *)self;
+    (void)now;
+    return session->has_reach_due ? session->reach_next : FL_FOREVER;
 }
 
 // ---------------------------------------------------------------- the introduced meet
@@ -199,14 +242,14 @@ static void meet_heard(FlSession *session, const FlMeetMessage *meet, FlTime now
     }
 }
 
-static void tell_reach(FlSession *session, int32_t member, bool direct)
+static bool tell_reach(FlSession *session, int32_t member, bool direct)
 {
     FlReachMessage reach = {(uint16_t)member, session->members[member].incarnation, direct};
     uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
     fl_reach_message_write(&w, &reach);
-    (void)fl__tell_host(session, &w); // untold, the host goes on passing things on: no harm
+    return fl__tell_host(session, &w) == FL_OK;
 }
 
 void fl__mesh_reached(FlSession *session, int32_t index, FlTime now)
@@ -218,122 +261,136 @@ void fl__mesh_reached(FlSession *session, int32_t index, FlTime now)
 
 void fl__mesh_understood(FlSession *session, int32_t index)
 {
-    tell_reach(session, session->lines[index].member, true);
+    // Untold, the host goes on passing things on: no harm.
+    (void)tell_reach(session, session->lines[index].member, true);
 }
 
-void fl__mesh_parted(FlSession *session, int32_t member, FlTime now)
+#define WANT_FIRST FL_SEC(5)   // the host introduces newcomers itself
+#define WANT_SOON FL_SEC(1)    // after a connection was lost; the larger number waits longer
+#define WANT_AGAIN FL_SEC(4)   // then twice as long each time,
+#define WANT_RARELY FL_SEC(30) // but no longer
+#define MISSED_EVERY FL_MS(250)
+#define MISSED_AFTER FL_SEC(3) // who has not been met by then is missed
+
+void fl__mesh_parted(FlSession *session, int32_t number, FlTime now)
 {
-    (void)now;
-    if (session->members[member].present) {
-        tell_reach(session, member, false);
+    Member *member = &session->members[number];
+    if (!member->present) {
+        return;
     }
+    (void)tell_reach(session, number, false);
+    FlTime soon = fl_time_add(now, session->self < number ? WANT_SOON : 3 * WANT_SOON);
+    member->want_next = soon > member->want_next ? soon : member->want_next;
 }
 
-// ---------------------------------------------------------------- the host is gone
-
-// Everybody knows the members, so everybody comes to the same answer: the lowest number.
-static int32_t successor(const FlSession *session)
+static bool is_host_silent(const FlSession *session, FlTime now)
 {
-    for (int32_t i = 0; i < session->member_count; i++) {
-        if (session->members[i].present && i != session->host) {
-            return i;
-        }
-    }
-    return FL__NONE;
+    int32_t line = session->members[session->host].line;
+    return line == FL__NONE || fl_link_silence(session->lines[line].link, now).silent;
 }
 
-// A line between introduced peers becomes one between host and client.
-static void promote(FlSession *session, int32_t index, FlTime now)
-{
-    Line *line = &session->lines[index];
-    line->direct = false;
-    line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
-    // From now on nobody else says who is gone.
-    FlTime keep_alive = fl__is_host(session) ? FL_FOREVER : session->def.link.keep_alive_ns;
-    fl_link_patience(line->link, now, keep_alive, session->def.link.timeout_ns);
-    fl__line_wake(session, index);
-    for (int32_t i = 0; i < session->member_count; i++) {
-        fl__input_resume(session, index, i);
-    }
-    fl__news_all(session, index);
-    fl__line_watch(session, index, fl_session_time(session, now));
-}
-
-static void lead(FlSession *session, FlTime now)
-{
-    session->host = session->self;
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
-        session->entities[i].confirmed = session->entities[i].ours;
-    }
-    fl_session_clock_lead(&session->clock, session->told_at, 0);
-    session->time_told = INT64_MIN;
-    memset(session->direct, 0,
-           (size_t)session->member_count * (size_t)session->member_words * sizeof(uint64_t));
-    for (int32_t i = 0; i < session->line_count; i++) {
-        if (session->lines[i].used) {
-            promote(session, i, now);
-            session->lines[i].welcome_owed = true;
-            session->lines[i].welcome_next = now;
-        }
-    }
-    for (int32_t i = 0; i < session->member_count; i++) {
-        if (session->members[i].present && i != session->self &&
-            session->members[i].line == FL__NONE) {
-            fl__member_leave(session, i, FL_LEFT_TIMED_OUT, now); // out of our reach
-        }
-    }
-    fl__orphans_ask(session, true, now);
-}
-
-// Session time goes on as it is, now by the clock of another link.
-static void follow(FlSession *session, int32_t index, FlTime now)
+bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
 {
     Line *line = &session->lines[index];
-    FlTime time = fl_session_time(session, now);
-    FlTime local = fl_link_clock(line->link, now);
-    session->epoch = now - local;
-    session->told_at = local;
-    session->claim_turn = FL__NONE; // of the old host's asking
-    fl_session_clock_init(&session->clock);
-    fl_session_clock_lead(&session->clock, local, time);
-    fl_session_clock_adopt(&session->clock, fl_link_peer_clock(line->link), local);
-    session->time_told = INT64_MIN;
-    promote(session, index, now);
-    if (line->early_welcome.members != 0) {
-        fl__welcome_again(session, index, &line->early_welcome);
-    }
-    for (int32_t i = 0; i < session->line_count; i++) {
-        const Line *other = &session->lines[i];
-        if (other->used && other->direct && other->own_map.told > 0) {
-            tell_reach(session, other->member, true);
+    FlLinkSilence silence = fl_link_silence(line->link, now);
+    bool told = line->own_map.told > 0; // else the host passes everything on as it is
+    if (silence.silent != line->silent &&
+        (!told || tell_reach(session, line->member, !silence.silent))) {
+        line->silent = silence.silent;
+        session->missed_next = now;
+        if (!line->silent) {
+            fl__input_resume(session, index, session->self);
         }
     }
+    // Who is gone the host says after one time-out, unless it is gone as well: then everybody has
+    // to be there still who may be the next. Without it nobody could introduce us again, either.
+    return silence.unanswered_ns <= 2 * session->def.link.timeout_ns ||
+           is_host_silent(session, now);
 }
 
-bool fl__mesh_take_over(FlSession *session, FlTime now)
+static void tell_want(FlSession *session, int32_t number, FlTime now)
 {
-    bool led = session->topology == FL_TOPOLOGY_STAR || session->topology == FL_TOPOLOGY_CROWD;
-    if (led || session->state != FL_SESSION_RUNNING || !session->complete) {
-        return false;
-    }
-    int32_t gone = session->host;
-    int32_t next = successor(session);
-    bool ours = next == session->self;
-    int32_t line = session->members[next].line;
-    if (!ours && (line == FL__NONE || !session->lines[line].heard)) {
-        return false;
-    }
-    fl__member_leave(session, gone, FL_LEFT_TIMED_OUT, now);
-    fl__member_remove_orphans(session); // the word that they are gone may have got lost with it
-    if (ours) {
-        lead(session, now);
-    } else {
-        session->host = next;
-        follow(session, line, now);
-    }
-    FlNotice notice = {.kind = FL_NOTICE_HOST_CHANGED, .peer = fl__peer_id(session, next)};
+    Member *member = &session->members[number];
+    FlTime wait = WANT_AGAIN << (member->want_count < 3 ? member->want_count : 3);
+    member->want_next = fl_time_add(now, wait < WANT_RARELY ? wait : WANT_RARELY);
+    member->want_count++;
+    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    FlWriter w;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    fl_want_message_write(&w, (uint16_t)number);
+    (void)fl__tell_host(session, &w); // untold, we ask again
+}
+
+static void notice_reached(FlSession *session, int32_t number, bool reached)
+{
+    session->members[number].unreached = !reached;
+    session->count[FL_SESSION_PARTED] += reached ? 0 : 1;
+    FlNotice notice = {.kind = reached ? FL_NOTICE_PEER_DIRECT : FL_NOTICE_PEER_INDIRECT,
+                       .peer = fl__peer_id(session, number)};
     fl__notice(session, &notice);
-    return true;
+}
+
+static void look_for(FlSession *session, int32_t number, FlTime now)
+{
+    Member *member = &session->members[number];
+    const Line *line = member->line != FL__NONE ? &session->lines[member->line] : NULL;
+    if (line != NULL && fl__line_reaches(line)) {
+        if (member->unreached) {
+            notice_reached(session, number, true);
+        }
+        member->met = true;
+        member->missed_since = FL_FOREVER;
+        member->want_count = 0;
+        return;
+    }
+    if (member->missed_since == FL_FOREVER) {
+        member->missed_since = now;
+        member->want_next = fl_time_add(now, WANT_FIRST);
+    }
+    bool missed = (line != NULL && line->silent && line->heard) ||
+                  fl_span(now, member->missed_since) > MISSED_AFTER;
+    if (missed && !member->unreached) {
+        notice_reached(session, number, false);
+    }
+    if (line == NULL && now >= member->want_next && fl__line_free(session) != FL__NONE) {
+        tell_want(session, number, now);
+    }
+}
+
+// Whom we should reach directly and do not: the game is told, and the host asked to introduce us
+// again. Once a second is often enough, and as often everything is looked at anyway.
+static void look_for_all(FlSession *session, FlTime now)
+{
+    if (now < session->missed_next) {
+        return;
+    }
+    session->missed_next = fl_time_add(now, MISSED_EVERY);
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if (session->members[i].present && i != session->self && i != session->host) {
+            look_for(session, i, now);
+        }
+    }
+}
+
+static void advance(void *self, FlTime now)
+{
+    FlSession *session = (FlSession *)self;
+    if (fl__is_host(session)) {
+        update_as_host(session, now);
+    } else if (session->complete &&
+               (session->topology == FL_TOPOLOGY_MESH || session->topology == FL_TOPOLOGY_HYBRID)) {
+        look_for_all(session, now);
+    }
+}
+
+void fl__mesh_tell_reached(FlSession *session)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        const Line *line = &session->lines[i];
+        if (line->used && line->direct && line->own_map.told > 0) {
+            (void)tell_reach(session, line->member, !line->silent);
+        }
+    }
 }
 
 // ---------------------------------------------------------------- the feature
@@ -357,8 +414,7 @@ static bool message(void *self, MessageIn *in)
             reach.member >= session->member_count) {
             return false;
         }
-        reach_heard(session, in->from, &reach, in->now);
-        return true;
+        return reach_heard(session, in->from, &reach);
     default:
         if (!fl_want_message_read(in->r, &member) || !fl__is_host(session) ||
             member >= session->member_count) {
@@ -384,7 +440,9 @@ static void changed(void *self, const Change *change)
 const Feature fl__feature_mesh = {
     .name = "mesh",
     .messages = {FL_GROUP_MEET, 3},
+    .hosts = true,
     .advance = advance,
+    .deadline = deadline,
     .message = message,
     .changed = changed,
 };

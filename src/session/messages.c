@@ -8,7 +8,7 @@ static bool next_message(FlSession *session, int32_t index, int32_t *count)
     if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
         return false;
     }
-    if (line->direct && line->early_welcome.members != 0) {
+    if (line->early_welcome.members != 0) {
         return false; // it speaks as the host: understood when we know that it is
     }
     return fl_link_take(line->link, session->message, MESSAGE_ROOM, count) == FL_OK;
@@ -35,6 +35,10 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now)
                         .now = now,
                         .time = fl_session_time(session, now)};
         int32_t row = in.kind < KINDS_AT_MOST ? (int32_t)f->by_message[in.kind] - 1 : FL__NONE;
+        if (line->direct && row != FL__NONE && f->row[row]->hosts) {
+            session->count[FL_SESSION_EARLY]++; // what matters of it is told again (ASK)
+            continue;
+        }
         bool sound = row != FL__NONE && f->row[row]->message(f->self[row], &in);
         session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
     }

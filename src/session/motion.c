@@ -43,7 +43,11 @@ static void advance(void *self, FlTime now)
         double words = UPLOAD_FOR_WORDS * session->def.upload_bytes_s;
         double left = fl__upload_left(session, now) - words;
         fl_ledger_allow(session->ledger, left > 0.0 ? left : 0.0, session->upload.header_bytes);
+        uint64_t frame = fl_session_frame(session).number;
         fl_ledger_update(session->ledger, time);
+        FlFocusFrame decided = fl_session_frame(session);
+        session->count[FL_SESSION_UPDATES_HELD_BACK] +=
+            decided.number != frame ? (uint64_t)decided.waiting_count : 0;
         session->exported = true;
     }
     fl__motion_wake(session);
@@ -76,6 +80,9 @@ static Want want(const void *self, int32_t index, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
     FlDue due;
+    if (fl__manifest_is_full(&session->lines[index].manifest)) {
+        return fl__want_none(); // what is heard of it wakes the line
+    }
     if (!fl_ledger_due(session->ledger, index, session->lines[index].turn, &due) &&
         !fl_ledger_due(session->ledger, index, 0, &due)) {
         return fl__want_none();
@@ -136,6 +143,9 @@ static bool write_guided(PacketOut *out, Section *section, FlDue due)
 static bool write_update(PacketOut *out, Section *section, FlDue due)
 {
     FlSession *session = out->session;
+    if (fl__manifest_is_full(&out->line->manifest)) {
+        return false;
+    }
     GuideWay way = fl__guide_way(session, out->index, due.entity, out->time);
     if (way == GUIDE_INSTEAD) {
         return write_guided(out, section, due);

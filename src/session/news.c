@@ -15,11 +15,14 @@
 //   bits  field     unit   valid
 //   8     kind      -      the game's own
 //   8     listed    -      0 or 1
-//   8     stays     -      0 or 1
+//   8     stays     -      bit 0: it stays; bits 1 to 3: share_cap, longest, patience are there
 //   8     model     -      as in UPDATE; 5: automatic
 //   64    distance  -      threshold, a double above 0
 //   64    angle     rad    likewise
 //   64    silence   ns     above 0
+//   64    share_cap -      0 to 1, a double; this and the next two only if the name says another
+//   64    longest   ns     above 0
+//   64    patience  ns     above 0
 //   rest  policy    -      its name, ASCII
 
 // ---------------------------------------------------------------- what is to be told
@@ -80,8 +83,11 @@ static void news_of_ends(FlSession *session, int32_t line)
 void fl__news_all(FlSession *session, int32_t line)
 {
     bool host = fl__is_host(session);
+    // A host before us may have told some of a member's end, and died before it told all.
+    bool ends = session->lines[line].promoted;
     for (int32_t i = 0; host && i < session->member_count; i++) {
-        if (session->members[i].present) {
+        const Member *member = &session->members[i];
+        if (member->present || (ends && member->incarnation != 0)) {
             fl__bit_set(member_bits(session, line), i);
         }
     }
@@ -100,6 +106,12 @@ void fl__news_all(FlSession *session, int32_t line)
     }
 }
 
+void fl__news_none(FlSession *session, int32_t line)
+{
+    memset(member_bits(session, line), 0, (size_t)session->member_words * sizeof(uint64_t));
+    memset(entity_bits(session, line), 0, (size_t)session->number_words * sizeof(uint64_t));
+}
+
 // ---------------------------------------------------------------- telling
 
 static bool tell(FlSession *session, int32_t line, const FlWriter *writer)
@@ -114,7 +126,7 @@ FlResult fl__tell_host(FlSession *session, const FlWriter *writer)
     FL_ASSERT(!writer->failed);
     int32_t line = session->self != FL__NONE ? session->members[session->host].line : FL__NONE;
     if (line == FL__NONE) {
-        return FL_STALE_ID;
+        return session->lead_at != FL_FOREVER ? FL_WOULD_BLOCK : FL_STALE_ID;
     }
     if (!fl__news_flush(session, line)) {
         return FL_WOULD_BLOCK;
@@ -146,7 +158,40 @@ static void put_double(FlWriter *w, double value)
     fl_writer_put(w, bits, 64);
 }
 
-static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
+enum { STAYS = 1, SET_SHARE_CAP = 2, SET_LONGEST = 4, SET_PATIENCE = 8, ALL_FLAGS = 15 };
+
+// Which settings a policy's name does not say.
+static uint64_t settings_of(const FlSend *send, const FlSend *named)
+{
+    return (send->share_cap != named->share_cap ? SET_SHARE_CAP : 0u) |
+           (send->longest_ns != named->longest_ns ? SET_LONGEST : 0u) |
+           (send->patience_ns != named->patience_ns ? SET_PATIENCE : 0u);
+}
+
+// The policy that its name alone means.
+static FlSend named_policy(const char *name)
+{
+    FlSend named = fl_send_base();
+    FlResult parsed = fl_send_parse(name, &named);
+    FL_ASSERT(parsed == FL_OK);
+    (void)parsed;
+    return named;
+}
+
+static void write_settings(FlWriter *w, const FlSend *send, uint64_t settings)
+{
+    if ((settings & SET_SHARE_CAP) != 0) {
+        put_double(w, send->share_cap);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        fl_writer_put(w, (uint64_t)send->longest_ns, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        fl_writer_put(w, (uint64_t)send->patience_ns, 64);
+    }
+}
+
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES])
 {
     char policy[FL_SEND_TEXT_BYTES];
     fl_send_text(&def->send, policy);
@@ -154,11 +199,14 @@ static int32_t write_traits(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT
     fl_writer_init(&w, bytes, FL_GROUP_TRAIT_BYTES);
     fl_writer_put(&w, def->kind, 8);
     fl_writer_put(&w, def->listed ? 1 : 0, 8);
-    fl_writer_put(&w, def->stays ? 1 : 0, 8);
+    FlSend named = named_policy(policy);
+    uint64_t settings = settings_of(&def->send, &named);
+    fl_writer_put(&w, (def->stays ? STAYS : 0u) | settings, 8);
     fl_writer_put(&w, (uint64_t)def->model, 8);
     put_double(&w, def->trigger.distance);
     put_double(&w, def->trigger.angle);
     fl_writer_put(&w, (uint64_t)def->trigger.silence_ns, 64);
+    write_settings(&w, &def->send, settings);
     fl_writer_bytes(&w, policy, (int32_t)strlen(policy));
     FL_ASSERT(!w.failed);
     return fl_writer_size(&w);
@@ -204,7 +252,7 @@ static bool tell_entity(FlSession *session, int32_t line, uint32_t number)
                                    .epoch = entity->epoch,
                                    .born = entity->born,
                                    .owner = (uint16_t)entity->owner};
-        message.trait_bytes = write_traits(&entity->def, message.traits);
+        message.trait_bytes = fl__traits_write(&entity->def, message.traits);
         fl_entity_message_write(&writer, &message);
     } else {
         FlEntityEndMessage message = {(uint16_t)number, session->number_epoch[number]};
@@ -257,30 +305,60 @@ static double take_double(FlReader *r)
     return value;
 }
 
-static bool read_traits(const FlEntityMessage *m, FlEntityDef *def)
+// Into `send`, the rest of which the name says when it has been read.
+static void read_settings(FlReader *r, uint64_t settings, FlSend *send)
+{
+    if ((settings & SET_SHARE_CAP) != 0) {
+        send->share_cap = take_double(r);
+    }
+    if ((settings & SET_LONGEST) != 0) {
+        send->longest_ns = (FlTime)fl_reader_take(r, 64);
+    }
+    if ((settings & SET_PATIENCE) != 0) {
+        send->patience_ns = (FlTime)fl_reader_take(r, 64);
+    }
+}
+
+// A policy by its name and its settings. False: no sender writes that.
+static bool policy_of(const char *name, uint64_t settings, const FlSend *set, FlSend *send)
+{
+    if (fl_send_parse(name, send) != FL_OK) {
+        return false;
+    }
+    FlSend named = *send;
+    send->share_cap = (settings & SET_SHARE_CAP) != 0 ? set->share_cap : named.share_cap;
+    send->longest_ns = (settings & SET_LONGEST) != 0 ? set->longest_ns : named.longest_ns;
+    send->patience_ns = (settings & SET_PATIENCE) != 0 ? set->patience_ns : named.patience_ns;
+    return fl_send_valid(send) && settings_of(send, &named) == settings;
+}
+
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def)
 {
     FlReader r;
     fl_reader_init(&r, m->traits, m->trait_bytes);
     *def = fl_entity_def_default();
     def->kind = (uint8_t)fl_reader_take(&r, 8);
     uint64_t listed = fl_reader_take(&r, 8);
-    uint64_t stays = fl_reader_take(&r, 8);
+    uint64_t flags = fl_reader_take(&r, 8);
     uint64_t model = fl_reader_take(&r, 8);
     def->trigger.distance = take_double(&r);
     def->trigger.angle = take_double(&r);
     def->trigger.silence_ns = (FlTime)fl_reader_take(&r, 64);
+    FlSend set = fl_send_base();
+    uint64_t settings = flags & ~(uint64_t)STAYS;
+    read_settings(&r, settings, &set);
     char policy[FL_SEND_TEXT_BYTES] = {0};
     int32_t left = fl_reader_left(&r);
-    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || stays > 1 ||
+    if (r.failed || left >= FL_SEND_TEXT_BYTES || listed > 1 || flags > ALL_FLAGS ||
         model > FL_MODEL_AUTO || model == FL_MODEL_CUBIC || !(def->trigger.distance > 0.0) ||
         !(def->trigger.angle > 0.0) || def->trigger.silence_ns <= 0) {
         return false;
     }
     memcpy(policy, fl_reader_bytes(&r, left), (size_t)left);
     def->listed = listed == 1;
-    def->stays = stays == 1;
+    def->stays = (flags & STAYS) != 0;
     def->model = (FlModel)model;
-    return fl_send_parse(policy, &def->send) == FL_OK;
+    return policy_of(policy, settings, &set, &def->send);
 }
 
 // May the sender say this? The host may say anything but what we know better; a client, only of its
@@ -323,15 +401,24 @@ static void entity_heard(const MessageIn *in, const FlEntityMessage *m, Entity *
                            .peer = fl__peer_id(session, m->owner)};
         fl__notice(session, &notice);
     }
-    entity->orphan = entity->orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    bool orphan = entity->orphan;
+    entity->orphan = orphan && entity->epoch == m->epoch && entity->owner == m->owner;
+    // Somebody else may have its last owner's number by now.
+    bool inherited = orphan && !entity->orphan && entity->owner == m->owner;
     entity->epoch = m->epoch;
     if (entity->owner != m->owner || m->owner == session->self) {
         bool unknown = entity->owner == FL__NONE && m->owner != session->self && !entity->ours;
         if (unknown) {
             entity->owner = m->owner;
+            if (entity->announced) { // it had an owner before
+                fl__entity_theirs(session, entity);
+            }
         } else {
             fl__entity_pass(session, entity, m->owner, m->epoch, in->time);
         }
+    }
+    if (inherited && !entity->ours) {
+        fl__entity_theirs(session, entity);
     }
     fl__entity_define(session, entity, def, in->time);
     fl__state_early(session, entity);
@@ -347,7 +434,7 @@ static bool hear_entity(const MessageIn *in)
     FlSession *session = in->session;
     FlEntityMessage m;
     FlEntityDef def;
-    bool sound = fl_entity_message_read(in->r, &m) && read_traits(&m, &def) &&
+    bool sound = fl_entity_message_read(in->r, &m) && fl__traits_read(&m, &def) &&
                  m.number < session->world.def.entity_capacity;
     if (!sound) {
         return false;
@@ -485,6 +572,7 @@ static void changed(void *self, const Change *change)
 const Feature fl__feature_news = {
     .name = "entity",
     .messages = {FL_GROUP_ENTITY, 4},
+    .hosts = true,
     .message = message,
     .changed = changed,
 };

@@ -178,6 +178,7 @@ static bool claimed_heard(FlSession *session, const MessageIn *in)
     }
     if (session->claiming && fl__is_host(session) && m.round == session->claim_round) {
         session->members[in->from].claims_due = false;
+        session->unfollowed = false;
     }
     return true;
 }
@@ -284,6 +285,7 @@ static bool ask_heard(FlSession *session, const MessageIn *in)
     }
     if (m.all) { // what is ours we may have told before it knew that it hosts
         fl__news_all(session, in->line);
+        fl__mesh_tell_reached(session);
     }
     session->claim_turn = 0;
     session->claim_round = m.round;

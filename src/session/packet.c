@@ -157,6 +157,7 @@ void fl__packet_write(FlSession *session, int32_t index, FlWriter *writer, int32
                      .index = index,
                      .line = &session->lines[index],
                      .w = writer,
+                     .only_rides = room == 0,
                      .left = room + rides < fits ? room + rides : fits,
                      .now = now,
                      .time = fl_session_time(session, now)};

@@ -1,13 +1,16 @@
 // Private to room `session`: what it keeps, and who does what.
 //
 //   session.c   making and ending one, datagrams in and out, counters
+//   notice.c    what happened, until the game asks
 //   time.c      session time; and when, in it, something arrived at the other end
 //   member.c    who is in the session
 //   line.c      direct connections: a link, and what is owed over it
-//   join.c      getting in where anybody may (JOIN, ACCEPT, REFUSE, BYE)
+//   join.c      getting in where anybody may (JOIN, ACCEPT, BYE)
+//   refuse.c    who may not come in is told why (REFUSE), plain or sealed
 //   sealed.c    getting in by token or invite; sealing and opening (sealed_none.c: no libsodium)
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
-//   mesh.c      introduced peers: meeting, reaching, taking over from a host that is gone
+//   mesh.c      introduced peers: meeting and reaching each other
+//   succession.c  who leads when the host is gone
 //   features.c  the table of what packets carry; packet.c: its loops
 //   manifest.c  what each packet carried, until its fate is known
 //   messages.c  reliable messages: to their feature
@@ -49,6 +52,11 @@ typedef struct Member {
     int32_t line;     // or FL__NONE
     bool claims_due;  // host: it has not said yet what it knows of orphans,
     bool claims_late; // and for too long
+    bool met;         // it was reached directly
+    bool unreached;   // an introduced peer: no direct connection, as the game has been told,
+    FlTime missed_since,
+        want_next; // since when not, and when the host is asked again to introduce us
+    int32_t want_count;
 } Member;
 
 /// From `from` (the receiver's link clock) on, session time there is the link clock plus `offset`.
@@ -104,6 +112,7 @@ struct Line {
     bool used;
     bool heard;  // something came over it: the other end is there
     bool direct; // to an introduced peer, not between host and client
+    bool silent; // direct: it does not answer any more
     int32_t member;
     FlAddress address;
     FlLink *link;
@@ -116,12 +125,14 @@ struct Line {
     FlSealPair *pair;      // sealed, introduced
     bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
     FlTime welcome_next;   // and there is one at least this often
+    bool promoted;         // it led to an introduced peer before
     Welcome
-        early_welcome;  // from an introduced peer that hosts now, before we knew; members 0: none
-    FlTime offset;      // session time minus the link clock of the end that leads
-    Mappings own_map;   // how arrivals here are placed, for the other end to know
-    Mappings heard_map; // how the other end places them
-    int32_t turn;       // the entity slot at which the next packet goes on
+        early_welcome;    // from an introduced peer that hosts now, before we knew; members 0: none
+    FlTime welcome_stamp; // of the newest one, by the sender's link clock
+    FlTime offset;        // session time minus the link clock of the end that leads
+    Mappings own_map;     // how arrivals here are placed, for the other end to know
+    Mappings heard_map;   // how the other end places them
+    int32_t turn;         // the entity slot at which the next packet goes on
     int32_t state_turn;
     int32_t input_turn;  // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
@@ -132,9 +143,10 @@ struct Line {
     FlBudget wants;      // and how many introductions its member may ask for
     FlTime meet_again;   // host: its queue was full; until then its member is introduced to nobody
     FlTime doubt_next;   // when the ledger is told again how far the other end's clock is known
-    FlTime blocked_since; // its reliable queue is full; FL_FOREVER: it is not
-    bool full;            // an event for it waits for room in that queue
-    Held held;            // an event from here that waits to be passed on
+    bool blocked;        // something waits for room in its reliable queue,
+    bool full;           // an event
+    bool short_of_bytes; // something waits for the upload, or for the link's budget
+    Held held;           // an event from here that waits to be passed on
 };
 
 // ---------------------------------------------------------------- entities
@@ -154,8 +166,12 @@ typedef struct EarlyState {
     uint8_t bytes[FL_ENTITY_STATE_BYTES];
 } EarlyState;
 
+/// Notices of an entity of which one can wait; OURS and THEIRS are one class.
+typedef enum NoticeClass { NOTICE_NEW, NOTICE_OWNER, NOTICE_STATE, NOTICE_CLASSES } NoticeClass;
+
 struct Entity {
-    uint32_t generation; // odd while live
+    uint32_t generation;            // odd while live
+    int32_t notice[NOTICE_CLASSES]; // nodes in session->notices, or FL__NONE
     uint32_t number;
     uint16_t epoch;
     uint16_t born;  // the epoch it was made in
@@ -201,19 +217,44 @@ struct Entity {
 
 // ---------------------------------------------------------------- the session
 
+/// Why somebody may not come in, as it travels (spec/WIRE.md section 7.3).
+typedef enum Refused {
+    FL__REFUSED_NOT,
+    FL__REFUSED_FULL,
+    FL__REFUSED_PROTOCOL,
+    FL__REFUSED_PLAIN,  // a plain client, where all are sealed
+    FL__REFUSED_SEALED, // a sealed client, where none is
+    FL__REFUSED_UNKNOWN,
+    FL__REFUSED_USED_UP,
+    FL__REFUSED_EXPIRED,
+    FL__REFUSED_IN_USE,
+    FL__REFUSED_ADDRESS,
+    FL__REFUSED_COUNT,
+} Refused;
+
 /// An answer to somebody who is not let in.
 typedef struct Refusal {
-    bool due;
     FlAddress to;
     uint64_t nonce;
     uint8_t reason;
 } Refusal;
 
-/// Goodbyes without a seal: sent once to every line when it is left.
+#define FL__REFUSALS 32
+
+/// Refusals to be sent, and how many more may be.
+typedef struct Refusals {
+    int32_t count;
+    double left;
+    FlTime filled_at;
+    Refusal due[FL__REFUSALS];
+} Refusals;
+
+/// The last words over a line: without a seal that it is left, and a host's to whom it sends away.
 typedef struct Goodbye {
     FlAddress to;
-    uint16_t conversation;
-    uint64_t nonce;
+    int32_t copies; // still to go: what is not acknowledged is said more than once
+    int32_t count;
+    uint8_t bytes[FL_SEAL_HEAD_BYTES + 1 + FL_SEAL_TAIL_BYTES];
 } Goodbye;
 
 /// Events that arrived and wait to be taken: bytes in a ring, each with its length before it.
@@ -223,11 +264,15 @@ typedef struct EventRing {
     int64_t head, tail; // bytes ever put in, and taken
 } EventRing;
 
-typedef struct NoticeRing {
-    FlNotice *notices;
-    int32_t capacity;
-    int64_t first, next;
-} NoticeRing;
+typedef struct NoticeNode NoticeNode; // notice.c's own
+
+/// Notices that the game has not asked for yet. Nodes by index; FL__NONE: none.
+typedef struct Notices {
+    NoticeNode *nodes;
+    int32_t first, last, free;
+    int32_t host; // the one of a new host
+    int32_t member_count, gone_count;
+} Notices;
 
 /// One member's inputs.
 typedef struct Inputs {
@@ -274,7 +319,8 @@ typedef struct Agreed {
     int64_t tell_again;  // when what we have of those who are gone is told again
     int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
     uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
-    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has
+    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has,
+    FlTime since[FL_TIMELINE_PLAYERS];   // and since when that is awaited; FL_FOREVER: not yet
     int64_t told[FL_TIMELINE_PLAYERS];   // the next tick to be told of each; INT64_MIN: the first
     Joiner joiner;
 } Agreed;
@@ -327,7 +373,8 @@ struct FlSession {
     Line *lines;
     FlTime *wake; // per line: when it wants to be looked at
     int32_t line_count;
-    int32_t line_next;   // where fl_session_next goes on
+    int32_t line_next;   // where fl_session_next goes on, counted from
+    int32_t line_turn;   // the line that a round begins with: it found no bytes in the last
     int32_t *by_address; // open addressing; line index or FL__NONE
 
     Entity *entities;
@@ -346,6 +393,7 @@ struct FlSession {
     uint64_t *member_news;   // [line][member_words]
     uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
     uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
+    uint64_t *reach_due;     // and of what owner that has changed, for whom (reach_next),
     uint64_t *unmet;         // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
@@ -362,7 +410,7 @@ struct FlSession {
     Upload upload;
     EventRing events;
     Held held; // our own event, at a host
-    NoticeRing notices;
+    Notices notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
 
     FlCalls *calls;
@@ -372,10 +420,16 @@ struct FlSession {
                                      // them; FL__NONE: none
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
+    FlTime missed_next; // when members are looked at next for such that are not reached
+    FlTime reach_next; // host: not before this are changes of who reaches whom looked at
+    FlTime lead_at; // the host is gone, and we lead then, if nobody does; FL_FOREVER else
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
-    Refusal refusal;
+    Refusals refusals; // host
+    Refused refused;   // client: what a host said last,
+    FlAddress refused_by;
+    FlTime refused_at; // and when it said so first
     Goodbye *goodbyes; // one per line
     Sealed *sealed;    // NULL: anybody may join
 
@@ -383,14 +437,19 @@ struct FlSession {
     uint32_t heard_count; // datagrams of any kind
     // flags
     bool complete;  // everything that was there when we joined is known here
+    bool in;        // and the time: for the game the session runs
+    bool end_told;  // a deadline has told the game to look
     bool exported;  // since lines were last looked at for due updates
     bool has_unmet; // somebody is to be introduced to somebody
+    bool has_reach_due;
     bool has_pairs; // sealed: there are or were introduced peers
     bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
     bool claiming;  // host: waits for claims
     bool claim_all; // of everything, since we are new
     bool has_hit_rules;
+    bool took_over;  // host: from another one,
+    bool unfollowed; // and nobody has answered us as the host yet
 
     Features features;
     uint64_t count[FL_SESSION_COUNTS];
@@ -407,7 +466,17 @@ bool fl__is_host(const FlSession *session);
 /// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
 
+// ---------------------------------------------------------------- notice.c
+
+size_t fl__notice_bytes(const FlSession *session);
+void fl__notice_start(FlSession *session);
 void fl__notice(FlSession *session, const FlNotice *notice);
+
+/// An entity begins: nothing waits.
+void fl__notice_begin(Entity *entity);
+
+/// An entity ends: what waits of it is pointless. False: the game has not heard of it.
+bool fl__notice_forget(FlSession *session, Entity *entity);
 
 // ---------------------------------------------------------------- time.c
 
@@ -455,7 +524,8 @@ void fl__member_changed(void *self, const Change *change);
 /// Takes away what belonged to members who are not there any more.
 void fl__member_remove_orphans(FlSession *session);
 
-/// The line that leads to a member: its own, else the host's. FL__NONE: none does.
+/// The line that leads to a member: its own, else the host's; also for an owner that is not known
+/// (FL__NONE). FL__NONE: none does.
 int32_t fl__route(const FlSession *session, int32_t number);
 
 // ---------------------------------------------------------------- line.c
@@ -468,6 +538,25 @@ bool fl__line_open(FlSession *session, int32_t index, int32_t member, FlAddress 
                    FlTime now);
 void fl__line_close(FlSession *session, int32_t index);
 void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
+
+/// Not sealed: the line whose end may have moved to this address, by what came from there; else
+/// FL__NONE.
+int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
+                        int32_t count, FlTime arrival);
+
+/// Something came that is not the sender's to tell: a fault of its, unless it has taken over from a
+/// host whose end we have not noticed yet.
+static inline void fl__count_foreign(FlSession *session, const Line *line)
+{
+    bool early = line->direct && line->early_welcome.members != 0;
+    session->count[early ? FL_SESSION_EARLY : FL_SESSION_FOREIGN]++;
+}
+
+/// Its other end is there, as far as we know.
+static inline bool fl__line_reaches(const Line *line)
+{
+    return line->heard && !(line->direct && line->silent);
+}
 
 /// First words are owed, and said often until they have arrived: the WELCOME, or between introduced
 /// peers the first MAPPING, without which neither tells the other anything.
@@ -490,7 +579,12 @@ bool fl__line_next(FlSession *session, int32_t index, FlTime now, FlOutgoing *ou
 /// The line died or was left: its member is gone, or (introduced) goes through the host.
 void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now);
 
+/// Nobody is reached any more.
+void fl__session_alone(FlSession *session, FlLeft left, FlTime now);
 size_t fl__line_bytes(const FlSessionDef *def);
+
+/// A line is an introduced peer's again: how long it may be silent, and who keeps it alive.
+void fl__line_patience(FlSession *session, int32_t index, FlTime now);
 
 // ---------------------------------------------------------------- join.c
 
@@ -504,7 +598,47 @@ bool fl__join_next(FlSession *session, FlTime now, FlOutgoing *out);
 /// When fl__join_next will have something to do.
 FlTime fl__join_deadline(const FlSession *session, FlTime now);
 void fl__join_goodbye(FlSession *session, const Line *line);
+
+/// Host: says goodbye to the other end, and why it is sent away.
+void fl__join_away(FlSession *session, Line *line, FlLeft left, FlTime now);
+
+/// Client, sealed: that came. True: it was nothing else.
+bool fl__join_away_heard(FlSession *session, int32_t index, const uint8_t *bytes, int32_t count,
+                         FlTime now);
+
+/// Last words go before anything else does.
+bool fl__goodbye_next(FlSession *session, FlOutgoing *out);
+void fl__join_heard(FlSession *session, FlTime now); ///< Client: something came from the host.
 void fl__join_explain_silence(FlSession *session);
+
+// ---------------------------------------------------------------- refuse.c
+
+#define FL__JOIN_REFUSE 3 // its kind among join.c's datagrams
+
+/// Answers a request that echoes as `nonce`, if the ration of refusals allows it.
+void fl__refuse(FlSession *session, FlAddress to, uint64_t nonce, Refused reason, FlTime now);
+bool fl__refusal_next(FlSession *session, FlOutgoing *out);
+
+/// Plain host: refuses a request for a sealed connection. False: it is none.
+bool fl__refuse_sealed(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                       FlTime now);
+
+/// Sealed host: refuses a request that the seal dropped, if that is to be said.
+void fl__refuse_request(FlSession *session, FlAddress from, const uint8_t *bytes, int32_t count,
+                        FlSealDrop drop, FlTime now);
+
+/// Sealed client: sets the nonce that a refusal must echo.
+void fl__refusal_expect(FlSession *session, const uint8_t token[FL_SEAL_TOKEN_BYTES]);
+
+/// Client: a REFUSE came from where we asked, its kind is read. False: it is not for us.
+bool fl__refusal_heard(FlSession *session, FlAddress from, FlReader *r, FlTime now);
+
+/// Sealed client: when the refusal that came ends the attempt; FL_FOREVER: there is none, or the
+/// host has answered, or there is another server to ask.
+FlTime fl__refusal_believed(const FlSession *session);
+
+/// Why we were refused; NULL: we were not.
+const char *fl__refusal_text(const FlSession *session);
 
 /// Client: the host's first words.
 void fl__welcome_take(FlSession *session, int32_t index, const Welcome *w);
@@ -533,12 +667,26 @@ Opened fl__sealed_receive(FlSession *session, FlAddress from, uint8_t *bytes, in
                           FlTime arrival);
 bool fl__sealed_next(FlSession *session, FlTime now, FlOutgoing *out);
 FlTime fl__sealed_deadline(const FlSession *session);
+
+/// A sealed client's server.
+typedef struct SealedServer {
+    FlAddress address;
+    bool asked; // to let us in, and it has not answered yet
+    bool last;  // of those that the token names
+} SealedServer;
+
+/// Nowhere, if we are no client.
+SealedServer fl__sealed_server(const FlSession *session);
 uint64_t fl__sealed_sequence(const FlSession *session, const Line *line);
 
 /// Seals session->packet. False: it cannot go (and is as good as lost).
 bool fl__sealed_seal(FlSession *session, Line *line, FlTime now, uint64_t sequence, int32_t bytes,
                      FlOutgoing *out);
 void fl__sealed_leave(FlSession *session, Line *line, FlTime now);
+
+/// Host: ends a line with one sealed byte instead of the seal's goodbyes, which would say no reason
+/// and may overtake it. False: it cannot be said.
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out);
 
 /// The seal is ready for packets of this line.
 bool fl__sealed_ready(const FlSession *session, const Line *line);
@@ -578,10 +726,24 @@ void fl__mesh_understood(FlSession *session, int32_t index);
 void fl__mesh_reached(FlSession *session, int32_t index, FlTime now);
 
 /// The line to an introduced peer is gone: it is reached through the host again, if at all.
-void fl__mesh_parted(FlSession *session, int32_t member, FlTime now);
+void fl__mesh_parted(FlSession *session, int32_t number, FlTime now);
 
-/// The host is gone. True: the session goes on without it.
-bool fl__mesh_take_over(FlSession *session, FlTime now);
+/// Tells the host whom we reach directly.
+void fl__mesh_tell_reached(FlSession *session);
+
+/// Sees whether an introduced peer answers, and tells the host. False: it has not for too long.
+bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);
+
+// ---------------------------------------------------------------- succession.c
+
+/// The host is gone. True: the session may go on without it.
+bool fl__succession_begin(FlSession *session, FlTime now);
+
+/// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
+void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w, FlTime stamp);
+
+/// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
+void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);
 
 // ---------------------------------------------------------------- lanes.c
 
@@ -607,7 +769,7 @@ void fl__feature_add(FlSession *session, const Feature *feature, void *self);
 uint8_t fl__feature_row(const FlSession *session, const Feature *feature);
 
 extern const Feature fl__feature_crowd, fl__feature_member, fl__feature_clock,
-    fl__feature_mesh, fl__feature_attention, fl__feature_near, fl__feature_event, fl__feature_action,
+    fl__feature_succession, fl__feature_mesh, fl__feature_attention, fl__feature_near, fl__feature_event, fl__feature_action,
     fl__feature_orphan, fl__feature_call, fl__feature_input, fl__feature_motion, fl__feature_state,
     fl__feature_news, fl__feature_report, fl__feature_agreed;
 
@@ -643,6 +805,9 @@ void fl__manifest_destroy(const FlSession *session, Manifest *m);
 /// A packet begins; its tag.
 uint64_t fl__manifest_begin(Manifest *m);
 
+/// As many updates and states are under way as can be awaited: others wait until some are heard of.
+bool fl__manifest_is_full(const Manifest *m);
+
 /// The packet begun carries this. False: no room, its arrival will not be known.
 bool fl__manifest_add(Manifest *m, Item item);
 
@@ -662,6 +827,10 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now);
 /// Wakes the lines to which something has come due since they were last looked at.
 void fl__motion_wake(FlSession *session);
 
+// ---------------------------------------------------------------- welcome.c
+
+#define FL__WELCOME_BYTES 20
+
 // ---------------------------------------------------------------- agreed.c, agreed_players.c
 
 /// A timeline is playing, so nothing may be changed; counted.
@@ -673,6 +842,7 @@ void fl__agreed_destroy(FlSession *session);
 /// Tells what is owed of who plays, as far as queues have room.
 void fl__agreed_tell(FlSession *session);
 void fl__agreed_host(FlSession *session);
+
 
 /// An event of the session's own.
 void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
@@ -706,7 +876,9 @@ static inline int32_t fl__entity_slot(const FlSession *session, const Entity *en
 /// Whether the entity goes over this line, as things are.
 bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t index);
 
-/// Brings the ledger's watches of an entity in line with that; or of all entities over one line.
+/// Brings the ledger's watches in line with that: of an entity over one line, over all, or of all
+/// entities over one line.
+void fl__entity_watch_line(FlSession *session, Entity *entity, int32_t line, FlTime time);
 void fl__entity_watch(FlSession *session, Entity *entity, FlTime time);
 void fl__line_watch(FlSession *session, int32_t line, FlTime time);
 
@@ -724,6 +896,9 @@ void fl__entity_adopt(FlSession *session, Entity *entity);
 
 /// It is ours no more: shown as others' are, going on from what we told.
 void fl__entity_disown(FlSession *session, Entity *entity, FlTime time);
+
+/// Notifies the game that it has another owner.
+void fl__entity_theirs(FlSession *session, const Entity *entity);
 
 /// It is `to`'s from now on, by the host's word.
 void fl__entity_pass(FlSession *session, Entity *entity, int32_t to, uint16_t epoch, FlTime time);
@@ -765,11 +940,18 @@ void fl__news_entity_to(FlSession *session, uint32_t number, int32_t member);
 /// Everything that is there, for a line that begins.
 void fl__news_all(FlSession *session, int32_t line);
 
+/// Nothing is to be told over a line.
+void fl__news_none(FlSession *session, int32_t line);
+
 /// Queues what fits. False: something is left.
 bool fl__news_flush(FlSession *session, int32_t line);
 
 /// Queues a reliable message for the host. Errors: as fl_link_send.
 FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
+
+/// What an entity is, as ENTITY carries it. Reading: false if no sender writes that.
+int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES]);
+bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def);
 
 // ---------------------------------------------------------------- event.c
 
@@ -894,6 +1076,12 @@ void fl__upload_start(FlSession *session, FlTime now);
 
 /// Bytes that may go now, besides headers; below 0: nothing may. INFINITY without a limit.
 double fl__upload_left(FlSession *session, FlTime now);
+
+/// The line that the next round begins with.
+int32_t fl__upload_turn(const FlSession *session);
+
+/// An update takes the place of one that waited for bytes: counts whom it never went to.
+void fl__upload_replaced(FlSession *session, int32_t slot);
 
 /// A datagram goes out. `counted_bytes` of it the link has told the budget.
 void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int32_t counted_bytes);

@@ -40,15 +40,15 @@ Entity *fl__entity_for(FlSession *session, int32_t index, uint32_t number, uint1
     }
     bool newer = entity != NULL && epoch != entity->epoch;
     bool host = fl__is_host(session);
-    if (!may_tell(session, index, number, newer ? NULL : entity) || (newer && host)) {
-        session->count[FL_SESSION_FOREIGN]++;
+    // What is ours nobody takes from us but the host.
+    bool robbed = newer && entity->ours && session->lines[index].member != session->host;
+    if (!may_tell(session, index, number, newer ? NULL : entity) || (newer && host) || robbed) {
+        fl__count_foreign(session, &session->lines[index]);
         return NULL;
     }
     if (newer) { // by an owner of whom the host's word is still under way
-        if (entity->ours || entity->giving) {
-            entity->giving = false;
-            entity->ours = false;
-        }
+        entity->giving = false;
+        entity->ours = false;
         entity->epoch = epoch;
         entity->owner = FL__NONE;
         entity->orphan = false;

@@ -13,6 +13,7 @@
 struct Sealed {
     FlSealServer *server; // host
     FlSealClient *client;
+    int32_t server_count; // client: that its token names
     FlSealRandom random;
     uint64_t unix_s;   // at
     FlTime created;    // this time
@@ -56,6 +57,8 @@ static FlResult create_client(FlSession *session, const uint8_t *token, FlTime n
     if (result != FL_OK || readable.protocol_id != session->world.protocol_id) {
         return FL_BAD_VALUE;
     }
+    session->sealed->server_count = readable.address_count;
+    fl__refusal_expect(session, token);
     return fl_seal_client_connect(session->sealed->client, now, session->def.unix_s, token);
 }
 
@@ -187,7 +190,9 @@ static void poll_client(FlSession *session, FlTime now)
         FlLeft left = status.state == FL_SEAL_TIMED_OUT ? FL_LEFT_TIMED_OUT : FL_LEFT_GOODBYE;
         fl__line_lost(session, 0, left, now);
     } else if (over && joining) {
-        fl__session_end(session, fl_seal_state_text(status.state));
+        bool unheard = status.state < FL_SEAL_DENIED && status.state != FL_SEAL_RESPONSE_TIMED_OUT;
+        const char *refused = unheard ? fl__refusal_text(session) : NULL;
+        fl__session_end(session, refused != NULL ? refused : fl_seal_state_text(status.state));
     }
 }
 
@@ -235,6 +240,7 @@ static FlSealDrop open_server(FlSession *session, FlAddress from, uint8_t *bytes
     FlSealDrop drop = fl_seal_server_receive(session->sealed->server, arrival, from, bytes, count,
                                              &peer, payload);
     poll(session, arrival);
+    fl__refuse_request(session, from, bytes, count, drop, arrival);
     bool ours = peer.index1 != 0 && is_line_of(session, peer);
     *line = ours ? (int32_t)peer.index1 - 1 : FL__NONE;
     return drop;
@@ -371,6 +377,18 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return deadline;
 }
 
+SealedServer fl__sealed_server(const FlSession *session)
+{
+    SealedServer server = {.asked = false};
+    if (session->sealed->client != NULL) {
+        FlSealClientStatus status = fl_seal_client_status(session->sealed->client);
+        server.address = status.address;
+        server.asked = status.state == FL_SEAL_REQUESTING;
+        server.last = status.server + 1 == session->sealed->server_count;
+    }
+    return server;
+}
+
 bool fl__sealed_ready(const FlSession *session, const Line *line)
 {
     (void)session;
@@ -437,6 +455,26 @@ void fl__sealed_leave(FlSession *session, Line *line, FlTime now)
     } else {
         fl_seal_client_disconnect(session->sealed->client, now);
     }
+}
+
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out)
+{
+    FlSealServer *server = session->sealed->server;
+    FlSealPeer peer = line->seal_peer;
+    FlSealed packet[2];
+    int32_t count;
+    if (server == NULL || line->pair != NULL || peer.index1 == 0) {
+        return false; // a mesh's second host; or the seal knows already that it is gone
+    }
+    session->packet[FL_SEAL_HEAD_BYTES] = word;
+    if (fl_seal_server_seal(server, peer, now, fl_seal_server_sequence(server, peer),
+                            session->packet, 1, packet, &count) != FL_OK) {
+        return false;
+    }
+    give(&packet[count - 1], out);
+    line->seal_peer.generation = 0;
+    fl_seal_server_drop(server, peer);
+    return true;
 }
 
 void fl__sealed_part(FlSession *session, Line *line)

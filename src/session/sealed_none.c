@@ -58,6 +58,13 @@ FlTime fl__sealed_deadline(const FlSession *session)
     return FL_FOREVER;
 }
 
+SealedServer fl__sealed_server(const FlSession *session)
+{
+    (void)session;
+    SealedServer nobody = {.asked = false};
+    return nobody;
+}
+
 bool fl__sealed_ready(const FlSession *session, const Line *line)
 {
     (void)session;
@@ -89,6 +96,16 @@ void fl__sealed_leave(FlSession *session, Line *line, FlTime now)
     (void)session;
     (void)line;
     (void)now;
+}
+
+bool fl__sealed_away(FlSession *session, Line *line, uint8_t word, FlTime now, FlOutgoing *out)
+{
+    (void)session;
+    (void)line;
+    (void)word;
+    (void)now;
+    (void)out;
+    return false;
 }
 
 void fl__sealed_part(FlSession *session, Line *line)

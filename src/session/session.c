@@ -22,7 +22,7 @@ FlSessionDef fl_session_def_default(void)
         .entity_capacity = 64,
         .item_capacity = 2048,
         .path_capacity = 64,
-        .input_ticks = 128,
+        .input_ticks = 1024,
         .calls = fl_calls_def_default(),
         .focus = fl_focus_def_default(),
         .crowd = fl_crowd_def_default(),
@@ -55,7 +55,7 @@ static bool def_is_good(const FlSessionDef *def)
                   def->entity_capacity <= def->world.entity_capacity &&
                   is_power_of_two(def->item_capacity) && is_power_of_two(def->path_capacity);
     bool inputs = def->input_bytes >= 0 && def->input_bytes <= 64 &&
-                  is_power_of_two(def->input_ticks) && def->input_ticks <= 256;
+                  is_power_of_two(def->input_ticks) && def->input_ticks <= 4096;
     bool times = def->join_every_ns > 0 && def->join_timeout_ns > 0 && def->gather_ns >= 0 &&
                  def->time_mode >= FL_TIME_GLOBAL && def->time_mode <= FL_TIME_ONE_WAY;
     bool guides = def->guide_from_ns >= 0;
@@ -89,7 +89,7 @@ typedef struct Table {
     size_t bytes;
 } Table;
 
-#define TABLES 24
+#define TABLES 25
 
 static int32_t words_for(int32_t bits)
 {
@@ -101,11 +101,6 @@ static int32_t lines_of(const FlSessionDef *def)
     return def->role == FL_ROLE_HOST || def->line_capacity > def->peer_capacity
                ? def->peer_capacity
                : def->line_capacity;
-}
-
-static int32_t notices_of(const FlSessionDef *def)
-{
-    return 4 * (def->entity_capacity + def->peer_capacity + 1);
 }
 
 static int32_t address_size(int32_t lines)
@@ -145,13 +140,14 @@ static int32_t list_tables(FlSession *s, Table tables[TABLES])
         {(void **)&s->member_news, lines * member_words},
         {(void **)&s->scope, entities * member_words},
         {(void **)&s->direct, members * member_words},
+        {(void **)&s->reach_due, members * member_words},
         {(void **)&s->unmet, members * member_words},
         {(void **)&s->inputs, members * sizeof(Inputs)},
         {(void **)&s->input_bytes, inputs * input_bytes},
         {(void **)&s->input_way, lines * members * sizeof(InputWay)},
         {(void **)&s->events.bytes, EVENT_RING_BYTES},
         {(void **)&s->held.bytes, MESSAGE_ROOM},
-        {(void **)&s->notices.notices, (size_t)notices_of(def) * sizeof(FlNotice)},
+        {(void **)&s->notices.nodes, fl__notice_bytes(s)},
         {(void **)&s->goodbyes, lines * sizeof(Goodbye)},
     };
     memcpy(tables, all, sizeof all);
@@ -235,7 +231,7 @@ FlSessionMemory fl_session_memory(const FlSessionDef *def)
             sizeof(Entity) + each.entity + members * sizeof(float) + (size_t)like.member_words * 8,
         .pair = each.pair,
     };
-    size_t meetings = 2 * members * (size_t)like.member_words * sizeof(uint64_t);
+    size_t meetings = 3 * members * (size_t)like.member_words * sizeof(uint64_t);
     memory.all =
         sizeof(FlSession) + fl_calls_memory(&def->calls) + fl__actions_bytes(def) + meetings +
         members * (sizeof(Member) + sizeof(Inputs)) + fl__lanes_bytes(def) +
@@ -262,17 +258,21 @@ static void start(FlSession *s, FlTime now)
         s->by_address[i] = FL__NONE;
     }
     s->time_told = INT64_MIN;
+    s->reach_next = INT64_MIN;
     s->events.capacity = EVENT_RING_BYTES;
-    s->notices.capacity = notices_of(&s->def);
+    fl__notice_start(s);
     s->random.seed = s->def.seed;
     s->nonce = fl_random_next(&s->random);
     fl_session_clock_init(&s->clock);
     s->state = FL_SESSION_JOINING;
     s->join_next = now;
     s->join_until = fl_time_add(now, s->def.join_timeout_ns);
+    s->refusals.left = FL__REFUSALS;
+    s->refusals.filled_at = now;
     s->self = FL__NONE;
     s->agreed.joiner.member = FL__NONE;
     s->claim_turn = FL__NONE;
+    s->lead_at = FL_FOREVER;
     if (s->def.role == FL_ROLE_HOST) {
         s->topology = s->def.topology;
         s->share = (uint32_t)(s->world.def.entity_capacity / s->member_count);
@@ -280,6 +280,7 @@ static void start(FlSession *s, FlTime now)
         s->self = 0;
         s->host = 0;
         s->complete = true;
+        s->in = true;
         s->members[0].present = true;
         s->members[0].incarnation = 1;
         fl_session_clock_lead(&s->clock, now, 0);
@@ -371,7 +372,19 @@ void fl_session_leave(FlSession *session, FlTime now)
 
 FlSessionState fl_session_state(const FlSession *session)
 {
-    return session->state;
+    bool joining = session->state == FL_SESSION_RUNNING && !session->in;
+    return joining ? FL_SESSION_JOINING : session->state;
+}
+
+// Welcomed, with our number and the time: only then can a game do everything.
+static void look_whether_in(FlSession *session)
+{
+    session->in = session->in || (session->complete && fl__time_known(session));
+}
+
+FlTopology fl_session_topology(const FlSession *session)
+{
+    return session->topology;
 }
 
 const char *fl_session_trouble(const FlSession *session)
@@ -379,43 +392,27 @@ const char *fl_session_trouble(const FlSession *session)
     return session->trouble != NULL ? session->trouble : "";
 }
 
-// ---------------------------------------------------------------- what happened
-
-void fl__notice(FlSession *session, const FlNotice *notice)
-{
-    NoticeRing *ring = &session->notices;
-    if (ring->next - ring->first == ring->capacity) {
-        ring->first++;
-        session->count[FL_SESSION_NOTICES_LOST]++;
-    }
-    ring->notices[ring->next++ % ring->capacity] = *notice;
-}
-
-FlResult fl_session_poll(FlSession *session, FlNotice *notice)
-{
-    FlNotice none = {0};
-    *notice = none;
-    NoticeRing *ring = &session->notices;
-    if (ring->first == ring->next) {
-        return FL_NOT_FOUND;
-    }
-    *notice = ring->notices[ring->first++ % ring->capacity];
-    return FL_OK;
-}
-
 // ---------------------------------------------------------------- datagrams in
 
-static void take_packet(FlSession *session, int32_t index, const Opened *in, FlTime arrival)
+static void take_packet(FlSession *session, int32_t index, const Opened *in, FlAddress from,
+                        FlTime arrival)
 {
     Line *line = &session->lines[index];
     FlLinkPacket packet;
+    if (fl__join_away_heard(session, index, in->bytes, in->count, arrival)) {
+        return;
+    }
     FlLinkDrop drop =
         fl_link_receive(line->link, arrival, in->sequence, in->bytes, in->count, &packet);
     if (drop != FL_LINK_DROP_NONE) {
         return; // counted there
     }
+    if (session->sealed == NULL && !fl_address_equal(line->address, from)) {
+        fl__line_moved(session, index, from);
+    }
     fl__line_wake(session, index);
     line->unproven = false;
+    fl__join_heard(session, arrival);
     if (!line->heard) {
         fl__mesh_reached(session, index, arrival);
     }
@@ -431,10 +428,14 @@ static Opened take_plain(FlSession *session, FlAddress from, const uint8_t *byte
 {
     Opened opened = {FL__NONE, bytes, count, 0};
     if (fl__lanes_receive(session, from, bytes, count, arrival) ||
-        fl__join_receive(session, from, bytes, count, arrival)) {
+        fl__join_receive(session, from, bytes, count, arrival) ||
+        fl__refuse_sealed(session, from, bytes, count, arrival)) {
         return opened;
     }
     opened.line = fl__line_at(session, from);
+    if (opened.line == FL__NONE) {
+        opened.line = fl__line_moving(session, from, bytes, count, arrival);
+    }
     session->count[FL_SESSION_STRANGER] += opened.line == FL__NONE ? 1 : 0;
     return opened;
 }
@@ -443,7 +444,8 @@ static Opened take_sealed(FlSession *session, FlAddress from, const uint8_t *byt
                           FlTime arrival)
 {
     Opened none = {.line = FL__NONE};
-    if (fl__lanes_receive(session, from, bytes, count, arrival)) {
+    if (fl__lanes_receive(session, from, bytes, count, arrival) ||
+        fl__join_receive(session, from, bytes, count, arrival)) {
         return none;
     }
     memcpy(session->opening, bytes, (size_t)count); // it is opened in place
@@ -463,31 +465,38 @@ void fl_session_receive(FlSession *session, FlAddress from, const void *bytes, i
                     ? take_sealed(session, from, (const uint8_t *)bytes, count, arrival)
                     : take_plain(session, from, (const uint8_t *)bytes, count, arrival);
     if (in.line != FL__NONE) {
-        take_packet(session, in.line, &in, arrival);
+        take_packet(session, in.line, &in, from, arrival);
     }
+    look_whether_in(session);
 }
 
 // ---------------------------------------------------------------- datagrams out
 
 static bool line_next(FlSession *session, FlTime now, FlOutgoing *out)
 {
+    bool limited = session->def.upload_bytes_s > 0.0;
     for (; session->line_next < session->line_count; session->line_next++) {
-        int32_t i = session->line_next;
-        if (session->wake[i] > now || !session->lines[i].used) {
+        int32_t i = (session->line_turn + session->line_next) % session->line_count;
+        bool waits = limited && session->lines[i].short_of_bytes; // whoever wakes, it comes before
+        if ((session->wake[i] > now && !waits) || !session->lines[i].used) {
             continue;
         }
-        // A line may have more to say: stay with it until it has not.
+        // A line may have more to say: stay with it until it has not; or for a packet, if others
+        // wait for the same bytes.
         if (fl__line_next(session, i, now, out)) {
+            session->line_next += limited ? 1 : 0;
             return true;
         }
     }
     session->line_next = 0;
+    session->line_turn = fl__upload_turn(session);
     return false;
 }
 
 static bool next_of_all(FlSession *session, FlTime now, FlOutgoing *out)
 {
-    bool other = (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
+    bool other = fl__goodbye_next(session, out) ||
+                 (session->sealed != NULL && fl__sealed_next(session, now, out)) ||
                  fl__join_next(session, now, out);
     if (other) {
         fl__upload_sent(session, now, out->count, 0);
@@ -516,6 +525,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     FlOutgoing none = {0};
     *out = none;
     fl__time_update(session, now);
+    look_whether_in(session);
     for (int32_t round = 0; round < ROUNDS_AT_MOST; round++) {
         if (next_of_all(session, now, out)) {
             return FL_OK;
@@ -527,6 +537,7 @@ FlResult fl_session_next(FlSession *session, FlTime now, FlOutgoing *out)
     return FL_NOT_FOUND;
 }
 
+#define ENDED_EVERY FL_MS(100)
 #define CLOCK_EVERY FL_SEC(1) // session time is bent, and believed no longer than two
 
 static FlTime earliest_wake(const FlSession *session, FlTime deadline)
@@ -543,6 +554,10 @@ FlTime fl_session_deadline(FlSession *session, FlTime now)
     FlTime sealed = session->sealed != NULL ? fl__sealed_deadline(session) : FL_FOREVER;
     deadline = sealed < deadline ? sealed : deadline;
     if (session->state == FL_SESSION_ENDED) {
+        // Nothing will happen any more, and whoever waits for something has to see that.
+        FlTime look = session->end_told ? fl_time_add(now, ENDED_EVERY) : now;
+        session->end_told = true;
+        deadline = look < deadline ? look : deadline;
         return deadline > now ? deadline : now;
     }
     if (session->state == FL_SESSION_JOINING) { // a client speaks first over its new line

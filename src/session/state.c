@@ -34,7 +34,7 @@ static Want want(const void *self, int32_t index, FlTime now)
     int32_t slot = next_state(session, index, line->state_turn);
     slot = slot != FL__NONE ? slot : next_state(session, index, 0);
     Want want = {line->state_again, 0, 0, 0};
-    if (slot != FL__NONE) {
+    if (slot != FL__NONE && !fl__manifest_is_full(&line->manifest)) {
         want.at = now;
         want.gather_ns = session->def.gather_ns;
         want.bytes = STATE_HEAD + session->entities[slot].state_bytes;
@@ -73,7 +73,8 @@ static void write(void *self, PacketOut *out)
         for (; slot != FL__NONE && slot < end; slot = next_state(session, out->index, slot + 1)) {
             const Entity *entity = &session->entities[slot];
             if (fl__entity_live(entity) && fl__entity_goes(session, entity, out->index)) {
-                if (out->left < STATE_HEAD + entity->state_bytes) {
+                if (out->left < STATE_HEAD + entity->state_bytes ||
+                    fl__manifest_is_full(&out->line->manifest)) {
                     out->line->state_turn = slot;
                     return;
                 }

@@ -84,6 +84,29 @@ double fl__upload_left(FlSession *session, FlTime now)
     return budget->tokens < window ? budget->tokens : window;
 }
 
+// Bytes that are too few for all go round: who got none in this round begins the next one.
+// Otherwise the first lines would have them all, and the last would not even be welcomed.
+int32_t fl__upload_turn(const FlSession *session)
+{
+    for (int32_t k = 0; is_limited(session) && k < session->line_count; k++) {
+        int32_t i = (session->line_turn + k) % session->line_count;
+        if (session->lines[i].used && session->lines[i].short_of_bytes) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+void fl__upload_replaced(FlSession *session, int32_t slot)
+{
+    for (int32_t i = 0; i < session->line_count; i++) {
+        FlDue due;
+        bool waits = session->lines[i].used && session->lines[i].short_of_bytes &&
+                     fl_ledger_due(session->ledger, i, slot, &due) && due.entity == slot;
+        session->count[FL_SESSION_UPDATES_HELD_BACK] += waits ? 1 : 0;
+    }
+}
+
 static int32_t counted(const FlSession *session, int32_t datagram_bytes)
 {
     int32_t bytes = datagram_bytes + session->def.link.overhead_bytes;

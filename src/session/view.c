@@ -287,7 +287,6 @@ static bool skip(const void *self, PacketIn *in)
     FlEntityReport all;
     int32_t count;
     bool sound = read_head(in->r, &number, &all, &count) && !fl__is_host(session) &&
-                 !session->lines[in->line].direct &&
                  number < (uint32_t)session->world.def.entity_capacity;
     for (int32_t i = 0; i < count && sound; i++) {
         double error;
@@ -306,9 +305,13 @@ static void take(void *self, PacketIn *in)
     if (!read_head(in->r, &number, &all, &count)) {
         return;
     }
+    const Line *line = &session->lines[in->line];
+    if (line->direct) { // not our host; it may have become it
+        fl__count_foreign(session, line);
+    }
     int32_t slot = session->by_number[number];
-    Entity *entity =
-        slot != FL__NONE && session->entities[slot].ours ? &session->entities[slot] : NULL;
+    bool ours = slot != FL__NONE && session->entities[slot].ours && !line->direct;
+    Entity *entity = ours ? &session->entities[slot] : NULL;
     for (int32_t i = 0; i < count; i++) {
         int32_t member = (int32_t)fl_reader_take(in->r, 16);
         double error;

@@ -24,7 +24,6 @@
 
 #include "private.h"
 
-#define WELCOME_BYTES 20
 #define WELCOME_EVERY FL_MS(100)
 #define MAPPING_BYTES 17
 #define OFFSET_END (INT64_C(1) << 62) // 146 years, and as many to go
@@ -40,14 +39,16 @@ static Want want_welcome(const void *self, int32_t index, FlTime now)
 {
     (void)now;
     const Line *line = &((const FlSession *)self)->lines[index];
-    Want want = {line->welcome_next, 0, WELCOME_BYTES, 0};
+    // Who does not know yet that we host does not understand the rest.
+    Want want = {line->welcome_next, 0, FL__WELCOME_BYTES, line->promoted ? FL__WELCOME_BYTES : 0};
     return line->welcome_owed ? want : fl__want_none();
 }
 
 static void write_welcome(void *self, PacketOut *out)
 {
     const FlSession *session = (const FlSession *)self;
-    if (!out->line->welcome_owed || out->left < WELCOME_BYTES) {
+    bool goes = out->line->welcome_owed && (!out->only_rides || out->line->promoted);
+    if (!goes || out->left < FL__WELCOME_BYTES) {
         return;
     }
     FlWriter *w = out->w;
@@ -59,14 +60,15 @@ static void write_welcome(void *self, PacketOut *out)
     fl_writer_put(w, (uint64_t)session->topology, 8);
     fl_writer_put(w, session->share, 32);
     out->line->welcome_next = fl_time_add(out->now, WELCOME_EVERY);
-    fl__packet_note(out, 0, 0);
+    fl__packet_note(out, 0, (uint32_t)session->host);
 }
 
 static void welcome_outcome(void *self, int32_t index, const Item *item, const Fate *fate)
 {
-    (void)item;
-    Line *line = &((FlSession *)self)->lines[index];
-    line->welcome_owed = line->welcome_owed && !fate->delivered;
+    FlSession *session = (FlSession *)self;
+    if (fate->delivered && item->value == (uint32_t)session->host) {
+        session->lines[index].welcome_owed = false;
+    }
 }
 
 static bool read_welcome(const FlSession *session, FlReader *r, Welcome *w)
@@ -82,7 +84,7 @@ static bool read_welcome(const FlSession *session, FlReader *r, Welcome *w)
     bool good = w->members >= 2 && w->self < w->members && w->host < w->members &&
                 w->self != w->host && topology <= FL_TOPOLOGY_CROWD && w->share >= 1 &&
                 (uint64_t)w->share * (uint64_t)w->members <= numbers && offset_is_sound(w->offset);
-    return good && !r->failed && !fl__is_host(session);
+    return good && !r->failed && (!fl__is_host(session) || session->took_over);
 }
 
 static bool skip_welcome(const void *self, PacketIn *in)
@@ -99,23 +101,23 @@ static void take_welcome(void *self, PacketIn *in)
     if (!read_welcome(session, in->r, &w)) {
         return;
     }
-    if (line->direct) {
-        line->early_welcome = w; // it knows before us that the host is gone, or says so
-    } else if (session->state == FL_SESSION_JOINING) {
-        line->offset = w.offset;
-        Mapping host = {INT64_MIN, w.offset, 0};
-        fl__mapping_heard(&line->heard_map, &host);
-        fl__welcome_take(session, in->line, &w);
-    } else {
-        fl__welcome_again(session, in->line, &w);
+    if (session->state != FL_SESSION_JOINING) {
+        fl__succession_heard(session, in->line, &w, in->packet->stamp);
+        return;
     }
+    line->offset = w.offset;
+    Mapping host = {INT64_MIN, w.offset, 0};
+    fl__mapping_heard(&line->heard_map, &host);
+    fl__welcome_take(session, in->line, &w);
 }
 
 const Feature fl__feature_member = {
     .name = "member",
     .sections = {SECTION_WELCOME, 1},
     .messages = {FL_GROUP_MEMBER, 1},
+    .hosts = true,
     .first = true,
+    .rides = true,
     .repeats = true,
     .want = want_welcome,
     .write = write_welcome,

@@ -21,6 +21,16 @@ static bool is_finite(const FlShowBlend *blend)
            fl_vec3_finite(blend->turn) && isfinite(glide->drift_s) && isfinite(glide->glide_s);
 }
 
+// A speed limit that the placed thing keeps is kept by the picture: then `catch_up` is only what
+// brings it there at last. Where there is no limit, or the thing is above it, `catch_up` counts.
+#define CREEP 1e-3
+
+static double least_of(const FlShowDef *def, FlVec3 placed_velocity)
+{
+    bool limited = fl_vec3_length(placed_velocity) < def->speed_limit;
+    return limited ? CREEP * def->catch_up : def->catch_up;
+}
+
 FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
                            bool *snapped)
 {
@@ -42,7 +52,7 @@ FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPo
         blend.glide.left = offset;
     } else {
         double seconds = fl_span_seconds(def->smooth_ns);
-        Fl__Bound bound = {placed->velocity, def->speed_limit, def->catch_up};
+        Fl__Bound bound = {placed->velocity, def->speed_limit, least_of(def, placed->velocity)};
         blend.glide = fl__glide_make(offset, excess, seconds, &bound);
     }
     bool nothing = is_zero(blend.glide.left) && is_zero(blend.glide.drift) && is_zero(blend.turn);

@@ -7,8 +7,7 @@
 // ---------------------------------------------------------------- glide.c
 
 /// How fast a picture may be: what it is to join moves at `velocity`, and the sum of that and the
-/// correction stays within `limit`; or the correction alone within `least`, which is always
-/// allowed.
+/// correction stays within `limit`; or the correction alone within `least`, whichever is more.
 typedef struct Fl__Bound {
     FlVec3 velocity;
     double limit;

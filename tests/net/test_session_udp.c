@@ -422,6 +422,38 @@ static void two_clients_join_a_host_whose_port_the_system_chose(void **state)
 }
 
 /// Plain, and sealed; the state says which.
+// The loop at the top of fairlead/session.h, as it stands there: it ends by itself.
+static void the_documented_loop_ends_by_itself(void **state)
+{
+    FlNetDef net_def = fl_net_def_default();
+    assert_int_equal(fl_address_parse("127.0.0.1:0", &net_def.bind), FL_OK);
+    FlNet *silent; // nobody answers here
+    assert_int_equal(fl_net_create(&net_def, &silent), FL_OK);
+    Player host = {.net = silent};
+    Player player;
+    (void)state;
+    open_player(&player, &host, 5, false);
+    fl_session_destroy(player.session);
+    player.def.join_timeout_ns = FL_MS(300);
+    FlNet *net = player.net;
+    FlSession *session;
+    assert_int_equal(fl_session_create(&player.def, fl_net_now(), &session), FL_OK);
+    int32_t turns = 0;
+    while (fl_session_state(session) != FL_SESSION_ENDED) {
+        fl_run_receive(net, session);
+        FlTime now = fl_net_now();
+        fl_run_send(net, session, now);
+        FlTime deadline = fl_session_deadline(session, now);
+        assert_true(deadline < now + FL_SEC(10)); // and not FL_FOREVER
+        (void)fl_net_wait(net, deadline);
+        assert_true(++turns < 1000);
+    }
+    assert_non_null(strstr(fl_session_trouble(session), "No answer"));
+    player.session = session;
+    close_player(&player);
+    fl_net_destroy(silent);
+}
+
 #define BOTH(test)                                                                                 \
     cmocka_unit_test(test),                                                                        \
     {                                                                                              \
@@ -434,6 +466,7 @@ int main(void)
         BOTH(a_client_says_again_from_its_recording_what_it_said_on_the_socket),
         BOTH(a_host_says_again_from_its_recording_what_it_said_on_the_socket),
         BOTH(two_clients_join_a_host_whose_port_the_system_chose),
+        cmocka_unit_test(the_documented_loop_ends_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

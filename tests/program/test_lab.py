@@ -114,7 +114,7 @@ def check_refusals(folder):
     short = folder / "short.csv"
     short.write_text("t,id,x,y,z\n0,1,0,0,0\n1,1,1,0,0\n")
     refused("run", "accuracy", "--trace", short, says="no life lasts 30 s")
-    refused("run", "accuracy", "--length", "2", "--out", folder / "no" / "such", says="cannot make", status=1)
+    refused("run", "accuracy", "--length", "2", "--out", folder / "no" / "such", says="cannot make")
     refused("verify", "--only", "Z9", says="no claim 'Z9'")
     refused("verify", "--only", "F1", "--expect", folder / "none.txt", says="none.txt")
     bad = folder / "bad.txt"
@@ -138,6 +138,37 @@ def check_verify(folder):
     assert [claim["id"] for claim in answer["claims"]] == ["A2"]
     assert answer["claims"][0]["verdict"] == "holds", answer
     assert "A2   holds" in expect.read_text() and "D11  holds" in expect.read_text()
+
+
+def check_going_on(folder):
+    """An experiment that fails takes no other verdict with it: here there is no recording of the arena."""
+    command = [PROGRAM, "lab", "verify", "--only", "F23,D9,D10,D11", "--trace", TRACE]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    lines = run.stdout.splitlines()
+    assert run.returncode != 0 and "could not be measured: D9, D10" in run.stderr, run
+    assert [line.split()[:2] for line in lines[:4]] == [["F23", "holds"], ["D9", "failed"], ["D10", "failed"],
+                                                        ["D11", "cannot"]], run.stdout
+    assert "| failed: data/arena/" in lines[1] and "failed: 2" in lines[4], run.stdout
+    expect = folder / "kept.txt"
+    expect.write_text("D9 holds holds\n")
+    run = subprocess.run([*command, "--json", "--expect", expect, "--update"], capture_output=True, text=True, cwd=folder)
+    verdicts = {claim["id"]: claim["verdict"] for claim in json.loads(run.stdout)["claims"]}
+    assert verdicts == {"F23": "holds", "D9": "failed", "D10": "failed", "D11": "cannot be measured here"}, run
+    assert run.returncode != 0 and "F23  holds" in expect.read_text()
+    assert "D9   holds" in expect.read_text() and "D10  -" in expect.read_text()  # nothing is known: nothing changes
+
+
+def check_as_they_come(folder):
+    """Whoever ends it keeps what it has found: the first verdict is there while the second is being measured."""
+    expect = folder / "interrupted.txt"
+    expect.write_text("F23 - -\n")
+    with subprocess.Popen([PROGRAM, "lab", "verify", "--only", "F23,R15", "--expect", expect, "--update"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT) as run:
+        line = run.stdout.readline()
+        running = run.poll() is None
+        run.kill()
+    assert running and line.startswith("F23  holds"), line
+    assert re.search(r"^F23 +holds +-$", expect.read_text(), re.M), expect.read_text()
 
 
 def check_expectations():
@@ -180,6 +211,8 @@ with tempfile.TemporaryDirectory() as name:
     check_refusals(folder)
     check_full_disk()
     check_verify(folder)
+    check_going_on(folder)
+    check_as_they_come(folder)
     check_accuracy(folder)
     check_runs()
     check_trace()

@@ -79,6 +79,8 @@ def check_against_formulas(folder):
     """Where the first car's way takes no time, what others see of it can be worked out without a network."""
     pair = PAIRS / "pair03.csv.gz"
     lab("--trace", pair, "--schemes", "nc,dr,dr+causality", "--out", folder / "out")
+    page = (folder / "out/report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 5 and page.count("mean delay of the first player's way, ms</text>") == 3
     with open(folder / "out/series.csv", encoding="utf-8") as file:
         lines = [line for line in csv.DictReader(file) if line["mean_ms"] == "0"]
     found = {line["scheme"]: line for line in lines}

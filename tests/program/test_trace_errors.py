@@ -161,7 +161,7 @@ def check_output(folder):
     check_refused("nobody to draw", run("trace", "reckon", good, "--svg", svg, "--entity", "5"), "fairlead", "5")
     check_refused("no integer", run("trace", "reckon", good, "--svg", svg, "--entity", "me"), "fairlead", "me")
     result = run("trace", "reckon", good, "--svg", folder / "none" / "picture.svg")
-    assert result.returncode == 1 and b"No such file" in result.stderr, result
+    assert result.returncode == 2 and b"No such file" in result.stderr, result  # before any work
     if os.path.exists("/dev/full"):
         for command in (["trace", "reckon", good], ["trace", "reckon", good, "--json"], ["trace", "info", good], ["--help"]):
             with open("/dev/full", "w") as full:

@@ -47,6 +47,7 @@ typedef struct NetNode {
     FlRandom keys;
     NetMemory memory;
     bool asleep; ///< It gets nothing and does nothing, but is there.
+    bool frozen; ///< The same, but what comes waits for it, as at the socket of a stopped process.
 } NetNode;
 
 typedef struct Net {
@@ -62,8 +63,11 @@ typedef struct Net {
     FlSealServerDef seal;
     FlSessionDef def; ///< What nodes are made from; role, address and such are set for each.
     int64_t datagrams;
-    int64_t wakes;            ///< Times a deadline of somebody's had come.
-    int64_t bytes[NET_NODES]; ///< Sent by each, IPv4's and UDP's headers counted.
+    int64_t wakes;                       ///< Times a deadline of somebody's had come.
+    int64_t bytes[NET_NODES];            ///< Sent by each, IPv4's and UDP's headers counted.
+    int64_t sent[NET_NODES][NET_NODES];  ///< Datagrams from one to another, arrived or not.
+    uint16_t door[NET_NODES][NET_NODES]; ///< A symmetric NAT's: `from` is seen by `to` at this
+                                         ///< port, and at no other; 0: at its own.
 } Net;
 
 // ---------------------------------------------------------------- memory
@@ -292,18 +296,25 @@ static inline void net_close(Net *net)
 
 // ---------------------------------------------------------------- running
 
+static inline uint16_t net_port(const Net *net, int32_t node, int32_t seen_by)
+{
+    uint16_t door = net->door[node][seen_by];
+    return door != 0 ? door : net->node[node].address.port;
+}
+
 static inline void net_carry(Net *net, int32_t from, const FlOutgoing *out)
 {
     net->bytes[from] += out->count + 28;
     int32_t to = out->to.ip[3] - 1;
     net->datagrams++;
     assert_true(to >= 0 && to < NET_NODES && to != from);
+    net->sent[from][to]++;
     if (net->way[from][to] == NULL) {
         return;
     }
     FlFate fate = fl_impair_send(net->way[from][to], net->now, out->count);
     uint64_t tag = (uint64_t)from << 48 | (uint64_t)to << 32 |
-                   (uint64_t)net->node[from].address.port << 16 | out->to.port;
+                   (uint64_t)net_port(net, from, to) << 16 | out->to.port;
     for (int32_t i = 0; i < fate.copy_count; i++) {
         FlResult pushed =
             fl_flight_push(net->flight, fate.deliver_at[i], tag, out->bytes, out->count);
@@ -317,7 +328,8 @@ static inline void net_pump(Net *net, int32_t node)
     NetNode *n = &net->node[node];
     FlOutgoing out;
     int32_t count = 0;
-    while (!n->asleep && fl_session_next(n->session, net_local(net, node), &out) == FL_OK) {
+    while (!n->asleep && !n->frozen &&
+           fl_session_next(n->session, net_local(net, node), &out) == FL_OK) {
         assert_true(++count < 2000); // or it never ends
         net_carry(net, node, &out);
     }
@@ -337,7 +349,14 @@ static inline void net_deliver(Net *net)
         int32_t from = (int32_t)(packet.tag >> 48);
         int32_t to = (int32_t)(packet.tag >> 32 & 0xffff);
         NetNode *n = &net->node[to];
-        bool there = n->session != NULL && !n->asleep && n->address.port == (packet.tag & 0xffff);
+        if (n->frozen) {
+            FlTime later = net->now + FL_MS(NET_FRAME_MS);
+            assert_int_equal(
+                fl_flight_push(net->flight, later, packet.tag, packet.data, packet.bytes), FL_OK);
+            continue;
+        }
+        bool there =
+            n->session != NULL && !n->asleep && net_port(net, to, from) == (packet.tag & 0xffff);
         if (there) {
             FlAddress address = net_address(from, (uint16_t)(packet.tag >> 16));
             fl_session_receive(n->session, address, packet.data, packet.bytes, net_local(net, to));
@@ -354,7 +373,7 @@ static inline void net_run(Net *net, FlTime until)
         int32_t who = -1;
         for (int32_t i = 0; i < net->count; i++) {
             NetNode *n = &net->node[i];
-            if (n->session == NULL || n->asleep) {
+            if (n->session == NULL || n->asleep || n->frozen) {
                 continue;
             }
             FlTime due = net_true(net, i, fl_session_deadline(n->session, net_local(net, i)));

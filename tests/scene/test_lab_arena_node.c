@@ -8,7 +8,10 @@
 
 #include "lab/arena_mesh.h"
 
-static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double kbps)
+#include <string.h>
+
+static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double kbps,
+                      uint64_t seed)
 {
     ArenaMeshDef def = {
         .mode = mode,
@@ -18,7 +21,7 @@ static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double k
         .focus_share = fl_focus_def_default().share,
         .rtt_ms = 20.0,
         .top_speed = ARENA_SPEED_BOUND,
-        .seed = 4,
+        .seed = seed,
     };
     LabError error = {{0}};
     assert_int_equal(arena_mesh_create(mesh, &def, 0, &error), LAB_OK);
@@ -44,7 +47,7 @@ static void a_deed_of_somebody_else_is_refused_and_counted(void **state)
 {
     (void)state;
     static ArenaMesh mesh;
-    open_mesh(&mesh, ARENA_MODE_HIBW, 3, 108.0);
+    open_mesh(&mesh, ARENA_MODE_HIBW, 3, 108.0, 4);
     world_run(mesh.world, mesh.begin + FL_MS(520));
     const ArenaNode *victim = &mesh.nodes[1];
     int32_t target = victim->player;
@@ -88,32 +91,42 @@ static void watch(const ArenaNode *node, Before *before, int32_t *nearing, int32
     }
 }
 
-static void a_replica_that_has_to_catch_up_runs_and_gets_there(void **state)
+enum { SEEDS = 4 };
+
+static void catch_up(uint64_t seed, ArenaNear *near, int32_t *nearing, int32_t *jumps)
 {
-    (void)state;
     static ArenaMesh mesh;
     static Before before[PLAYERS];
-    open_mesh(&mesh, ARENA_MODE_DONNY, PLAYERS, 30.0);
-    int32_t nearing = 0;
-    int32_t jumps = 0;
+    memset(before, 0, sizeof before);
+    open_mesh(&mesh, ARENA_MODE_DONNY, PLAYERS, 30.0, seed);
     for (int32_t t = 0; t < 20 * ARENA_TICK_HZ; t++) {
         world_run(mesh.world, mesh.begin + t * (FL_SEC(1) / ARENA_TICK_HZ));
         for (int32_t i = 0; i < PLAYERS; i++) {
-            watch(&mesh.nodes[i], &before[i], &nearing, &jumps);
+            watch(&mesh.nodes[i], &before[i], nearing, jumps);
         }
     }
-    ArenaNear near = {0};
     for (int32_t i = 0; i < PLAYERS; i++) {
         const ArenaNear *one = &mesh.nodes[i].stats.near;
-        near.count += one->count;
-        near.within += one->within;
-        near.given_up += one->given_up;
+        near->count += one->count;
+        near->within += one->within;
+        near->given_up += one->given_up;
+    }
+    arena_mesh_destroy(&mesh);
+}
+
+static void a_replica_that_has_to_catch_up_runs_and_gets_there(void **state)
+{
+    (void)state;
+    ArenaNear near = {0};
+    int32_t nearing = 0;
+    int32_t jumps = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        catch_up(seed, &near, &nearing, &jumps);
     }
     print_message("             %d ticks, %d jumps; %d near, %d of them soon, %d given up\n",
                   (int)nearing, (int)jumps, (int)near.count, (int)near.within, (int)near.given_up);
-    assert_true(nearing > 500 && jumps == 0);
+    assert_true(nearing > SEEDS * 500 && jumps == 0);
     assert_true(2 * near.within > near.count + near.given_up);
-    arena_mesh_destroy(&mesh);
 }
 
 int main(void)

@@ -236,13 +236,232 @@ static void who_does_not_take_its_events_does_not_hold_up_the_others_for_ever(vo
     }
 }
 
+// What somebody said last is taken when it has left, and perhaps another one has its number.
+static void who_sent_an_event_and_left_is_still_known_by_its_number(void **state)
+{
+    (void)state;
+    static Net net;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        net_open(&net, seed, (FlTopology)(seed % 3), seed % 2 == 0);
+        for (int32_t i = 0; i < 3; i++) {
+            net_start(&net, i);
+        }
+        net_gather(&net);
+        int32_t number = net_number(&net, 2);
+        FlPeerId all = {0};
+        FlEvent last = {.type = 7, .delivery = FL_DELIVERY_ORDERED};
+        assert_int_equal(fl_event_send(net.node[2].session, all, &last), FL_OK);
+        for (int32_t f = 0; f < 10; f++) {
+            net_frame(&net);
+        }
+        net_leave(&net, 2);
+        for (int32_t f = 0; f < 10; f++) {
+            net_frame(&net);
+        }
+        bool replaced = seed > 6;
+        if (replaced) {
+            net_start(&net, 2);
+            net_gather(&net);
+            assert_int_equal(net_number(&net, 2), number);
+        }
+        for (int32_t at = 0; at < 2; at++) {
+            FlEvent event;
+            assert_int_equal(fl_event_take(net.node[at].session, &event), FL_OK);
+            assert_int_equal(event.type, 7);
+            assert_int_equal(event.from.index1, 0); // it has left, whoever has its number now
+            assert_int_equal(event.number, number);
+        }
+        if (replaced) {
+            assert_int_equal(fl_event_send(net.node[2].session, all, &last), FL_OK);
+            for (int32_t f = 0; f < 10; f++) {
+                net_frame(&net);
+            }
+            FlEvent event;
+            assert_int_equal(fl_event_take(net.node[0].session, &event), FL_OK);
+            assert_int_equal(event.from.index1, number + 1);
+            assert_int_equal(event.number, number);
+        }
+        net_close(&net);
+    }
+}
+
+// ---------------------------------------------------------------- slow readers
+
+enum { SLOW = 3, SLOW_EVENTS = 1200, SAY_EVERY = 5 /* frames */ };
+
+/// Two send to all the others, ten times a second.
+typedef struct Talk {
+    Net net;
+    FlDelivery delivery;
+    int32_t length;
+    int32_t slow_every; // frames: then the slow one takes an event
+    FlTime sent_at[2][SLOW_EVENTS];
+    int32_t sent[2];
+    int32_t got[NODES][2]; // also: the next one expected
+    FlTime latest[NODES];  // of what came since it was last asked
+    FlLeft left;           // how the slow one did
+    bool gone;
+} Talk;
+
+static void talk_send(Talk *talk, int32_t who)
+{
+    static const uint8_t zeros[FL_EVENT_BYTES];
+    Net *net = &talk->net;
+    uint8_t bytes[FL_EVENT_BYTES];
+    memcpy(bytes, zeros, sizeof bytes);
+    bytes[0] = (uint8_t)talk->sent[who];
+    bytes[1] = (uint8_t)(talk->sent[who] >> 8);
+    FlEvent event = {
+        .type = (uint16_t)who, .delivery = talk->delivery, .bytes = bytes, .count = talk->length};
+    FlPeerId all = {0};
+    FlResult result = fl_event_send(net->node[1 + who].session, all, &event);
+    if (result == FL_WOULD_BLOCK) {
+        return; // what was due then goes with the next
+    }
+    assert_int_equal(result, FL_OK);
+    talk->sent[who]++;
+}
+
+static bool talk_take(Talk *talk, int32_t at)
+{
+    FlEvent event;
+    Net *net = &talk->net;
+    if (fl_event_take(net->node[at].session, &event) != FL_OK) {
+        return false;
+    }
+    int32_t n = event.bytes[0] | event.bytes[1] << 8;
+    int32_t *next = &talk->got[at][event.type];
+    assert_true(talk->delivery != FL_DELIVERY_ORDERED || n == *next);
+    (*next)++;
+    FlTime late = net->now - talk->sent_at[event.type][n];
+    talk->latest[at] = late > talk->latest[at] ? late : talk->latest[at];
+    return at != SLOW; // which takes one at a time
+}
+
+static void talk_frame(Talk *talk, int32_t f)
+{
+    Net *net = &talk->net;
+    int32_t due = f / SAY_EVERY < SLOW_EVENTS ? f / SAY_EVERY : SLOW_EVENTS;
+    for (int32_t who = 0; who < 2; who++) {
+        if (f % SAY_EVERY == 0 && due > 0) {
+            talk->sent_at[who][due - 1] = net->now; // when it was meant to go
+        }
+        int32_t before = -1;
+        while (talk->sent[who] < due && talk->sent[who] != before) {
+            before = talk->sent[who];
+            talk_send(talk, who);
+        }
+    }
+    net_frame(net);
+    for (int32_t at = 0; at < NODES; at++) {
+        while ((at != SLOW || f % talk->slow_every == 0) && talk_take(talk, at)) {
+        }
+    }
+    FlNotice notice;
+    while (fl_session_poll(net->node[4].session, &notice) == FL_OK) {
+        talk->gone = talk->gone || notice.kind == FL_NOTICE_PEER_LEFT;
+        talk->left = notice.kind == FL_NOTICE_PEER_LEFT ? notice.left : talk->left;
+    }
+}
+
+static void others_get_theirs_beside_a_slow_reader(FlDelivery delivery, int32_t length,
+                                                   int32_t slow_every)
+{
+    static Talk talk;
+    memset(&talk, 0, sizeof talk);
+    talk.delivery = delivery;
+    talk.length = length;
+    talk.slow_every = slow_every;
+    Net *net = &talk.net;
+    net_open(net, 9, FL_TOPOLOGY_STAR, false);
+    for (int32_t i = 0; i < NODES; i++) {
+        net_start(net, i);
+    }
+    net_gather(net);
+    int32_t gone_at = 0;
+    for (int32_t f = 0; f < SAY_EVERY * SLOW_EVENTS + 100; f++) {
+        talk_frame(&talk, f);
+        if (talk.gone && gone_at == 0) {
+            gone_at = f;
+            print_message("             sent away after %.1f s, others were up to %.2f s late\n",
+                          f * NET_FRAME_MS / 1000.0, fl_span_seconds(talk.latest[4]));
+        }
+        if (gone_at > 0 && f == gone_at + 500) { // what waited has come
+            assert_true(talk.latest[4] < net->def.link.timeout_ns / 2 + FL_SEC(1));
+            memset(talk.latest, 0, sizeof talk.latest);
+        }
+    }
+    print_message("             %d of %d events came to another\n", talk.got[4][0], SLOW_EVENTS);
+    assert_true(talk.gone);
+    assert_int_equal(talk.left, FL_LEFT_STALLED);
+    assert_int_equal(fl_session_count(net->node[0].session, FL_SESSION_STALLED), 1);
+    assert_non_null(strstr(fl_session_trouble(net->node[SLOW].session), "fl_event_take"));
+    for (int32_t at = 0; at < NODES; at++) {
+        for (int32_t who = 0; who < 2 && at != SLOW; who++) {
+            assert_int_equal(talk.got[at][who], at == 1 + who ? 0 : SLOW_EVENTS);
+        }
+        assert_true(at == SLOW || talk.latest[at] < FL_MS(300));
+    }
+    net_close(net);
+}
+
+static void a_slow_reader_of_ordered_events_is_sent_away_and_others_get_theirs(void **state)
+{
+    (void)state;
+    others_get_theirs_beside_a_slow_reader(FL_DELIVERY_ORDERED, 800, 50);
+}
+
+static void a_slow_reader_of_unordered_events_is_sent_away_and_others_get_theirs(void **state)
+{
+    (void)state;
+    others_get_theirs_beside_a_slow_reader(FL_DELIVERY_UNORDERED, 150, 15);
+}
+
+// As much as goes in, to one that takes it as fast as a poor line carries it: slow is not stalled.
+static void a_full_queue_that_drains_is_nobodys_fault(void **state)
+{
+    (void)state;
+    static Net net;
+    net_open(&net, 3, FL_TOPOLOGY_STAR, false);
+    net.weather.rate_bytes_s = 8000;
+    for (int32_t i = 0; i < 3; i++) {
+        net_start(&net, i);
+    }
+    net_gather(&net);
+    static uint8_t bytes[FL_EVENT_BYTES];
+    FlEvent event = {.delivery = FL_DELIVERY_ORDERED, .bytes = bytes, .count = 1000};
+    FlPeerId all = {0};
+    int32_t sent = 0;
+    int32_t got = 0;
+    for (int32_t f = 0; f < 3000; f++) {
+        while (fl_event_send(net.node[0].session, all, &event) == FL_OK) {
+            sent++;
+        }
+        net_frame(&net);
+        for (int32_t i = 1; i < 3; i++) {
+            FlEvent taken;
+            while (fl_event_take(net.node[i].session, &taken) == FL_OK) {
+                got++;
+            }
+        }
+    }
+    assert_true(sent > 200 && got > 400);
+    assert_int_equal(net_count(&net, FL_SESSION_STALLED), 0);
+    assert_int_equal(fl_peer_count(net.node[0].session), 2);
+    net_close(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_star),
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_mesh),
         cmocka_unit_test(events_arrive_once_and_in_order_in_a_hybrid),
+        cmocka_unit_test(who_sent_an_event_and_left_is_still_known_by_its_number),
         cmocka_unit_test(who_does_not_take_its_events_does_not_hold_up_the_others_for_ever),
+        cmocka_unit_test(a_slow_reader_of_ordered_events_is_sent_away_and_others_get_theirs),
+        cmocka_unit_test(a_slow_reader_of_unordered_events_is_sent_away_and_others_get_theirs),
+        cmocka_unit_test(a_full_queue_that_drains_is_nobodys_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

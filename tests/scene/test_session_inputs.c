@@ -143,7 +143,7 @@ static void run(FlTopology topology, const char *name)
             }
         }
         assert_int_equal(net_count(&scene.net, FL_SESSION_MALFORMED), 0);
-        assert_int_equal(net_count(&scene.net, FL_SESSION_STALLED), 0);
+        assert_int_equal(net_count(&scene.net, FL_SESSION_BEHIND), 0);
         checked += scene.checked;
         blocked += scene.blocked;
         net_close(&scene.net);
@@ -202,7 +202,7 @@ static void check_catches_up(uint64_t seed, FlTopology topology, const FlImpairS
         frame(&scene, f % 5 < 3); // 30 a second
     }
     assert_int_equal(to_send, 0);
-    assert_int_equal(net_count(net, FL_SESSION_STALLED), 0);
+    assert_int_equal(net_count(net, FL_SESSION_BEHIND), 0);
     FlTime rtt = 2 * (weather->delay_ns + weather->jitter_ns);
     int64_t behind = 10 + 6 * rtt / FL_MS(33); // lost, noticed and said again
     for (int32_t at = 0; at < NODES; at++) {
@@ -297,11 +297,76 @@ static void who_does_not_keep_up_is_sent_away_and_the_others_go_on(void **state)
         }
         FlSession *host = scene.net.node[0].session;
         assert_int_equal(fl_peer_count(host), 2);
-        uint64_t stalled = fl_session_count(host, FL_SESSION_STALLED);
-        assert_true(stalled >= 1);
+        assert_true(fl_session_count(host, FL_SESSION_BEHIND) >= 1);
         net_crash(&scene.net, 3);
         settle(&scene);
         assert_true(scene.next[1] > before + 300); // it held them up for a while, not for ever
+        net_close(&scene.net);
+    }
+}
+
+static bool was_told(FlSession *session, FlLeft left)
+{
+    bool told = false;
+    FlNotice notice;
+    while (fl_session_poll(session, &notice) == FL_OK) {
+        told = told || (notice.kind == FL_NOTICE_PEER_LEFT && notice.left == left);
+    }
+    return told;
+}
+
+// A stopped process, or a level that takes its time to load: three seconds without a look at the
+// socket. Everybody says `a_frame` inputs in 20 ms.
+static void freeze_one(Scene *scene, int32_t a_frame)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        net_start(&scene->net, i);
+    }
+    net_gather(&scene->net);
+    for (int32_t f = 0; f < 300; f++) {
+        scene->net.node[3].frozen = f >= 50 && f < 200;
+        for (int32_t i = 0; i < 4 * a_frame; i++) {
+            if (net_in(&scene->net, i % 4) && !scene->net.node[i % 4].frozen) {
+                say(scene, i % 4);
+            }
+        }
+        frame(scene, false);
+    }
+}
+
+static void who_is_frozen_for_three_seconds_stays_in_and_misses_nothing(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_scene(&scene, seed, (FlTopology)(seed % 3));
+        scene.net.def.input_ticks = fl_session_def_default().input_ticks;
+        freeze_one(&scene, 2); // 100 a second
+        assert_int_equal(fl_peer_count(scene.net.node[0].session), 3);
+        assert_true(net_in(&scene.net, 3));
+        assert_int_equal(scene.blocked, 0); // and nobody had to wait for it
+        assert_int_equal(net_count(&scene.net, FL_SESSION_BEHIND), 0);
+        settle(&scene);
+        net_close(&scene.net);
+    }
+}
+
+// Where fewer are remembered than that, it says so on both sides.
+static void who_is_too_far_behind_is_told_so(void **state)
+{
+    (void)state;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        open_scene(&scene, seed, FL_TOPOLOGY_STAR);
+        freeze_one(&scene, 1); // TICKS are 1.28 s
+        FlSession *host = scene.net.node[0].session;
+        FlSession *frozen = scene.net.node[3].session;
+        assert_int_equal(fl_peer_count(host), 2);
+        assert_true(fl_session_count(host, FL_SESSION_BEHIND) >= 1);
+        assert_true(was_told(host, FL_LEFT_BEHIND));
+        assert_true(was_told(scene.net.node[1].session, FL_LEFT_BEHIND));
+        assert_int_equal(fl_session_state(frozen), FL_SESSION_ENDED);
+        assert_non_null(strstr(fl_session_trouble(frozen), fl_left_text(FL_LEFT_BEHIND)));
         net_close(&scene.net);
     }
 }
@@ -335,7 +400,7 @@ static void check_crowd(int32_t nodes, int32_t bytes, double host_bytes_s)
             }
         }
     }
-    assert_int_equal(fl_session_count(net.node[0].session, FL_SESSION_STALLED), 0);
+    assert_int_equal(fl_session_count(net.node[0].session, FL_SESSION_BEHIND), 0);
     double rate = (double)(net.bytes[0] - before) / ((double)tick * 0.02);
     assert_true(rate < host_bytes_s);
     assert_true(net.wakes - wakes < 20 * nodes * tick); // nobody looks again and again for nothing
@@ -377,7 +442,10 @@ static void who_is_too_fast_is_sent_away_and_not_those_who_keep_up(void **state)
     net_run(&net, net.now + FL_SEC(1));
     FlSession *host = net.node[0].session;
     assert_int_equal(fl_peer_count(host), NODES - 2);
-    assert_int_equal(fl_session_count(host, FL_SESSION_STALLED), 1);
+    assert_int_equal(fl_session_count(host, FL_SESSION_BEHIND), 1);
+    assert_true(was_told(host, FL_LEFT_TOO_FAST));
+    const char *why = fl_session_trouble(net.node[1].session);
+    assert_non_null(strstr(why, fl_left_text(FL_LEFT_TOO_FAST)));
     assert_true(net_in(&net, 2) && net_in(&net, 3) && net_in(&net, 4));
     net_close(&net);
 }
@@ -391,6 +459,8 @@ int main(void)
         cmocka_unit_test(long_inputs_catch_up_after_a_burst_of_events),
         cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
         cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),
+        cmocka_unit_test(who_is_frozen_for_three_seconds_stays_in_and_misses_nothing),
+        cmocka_unit_test(who_is_too_far_behind_is_told_so),
         cmocka_unit_test(a_host_passes_everybodys_inputs_on_and_starves_nobody),
         cmocka_unit_test(who_is_too_fast_is_sent_away_and_not_those_who_keep_up),
     };

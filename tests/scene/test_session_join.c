@@ -81,17 +81,25 @@ static void joining_succeeds_although_half_of_all_datagrams_get_lost(void **stat
                   fl_span_seconds(longest), fl_span_seconds(known));
 }
 
-static void a_client_that_asks_on_a_good_line_is_in_after_two_round_trips(void **state)
+static bool has_number(const Scene *scene)
+{
+    return fl_peer_self(scene->node[1].session).index1 != 0;
+}
+
+// It is welcomed after two round trips, and it takes two more at most until it knows the time.
+static void a_client_that_asks_on_a_good_line_is_in_after_four_round_trips(void **state)
 {
     Scene scene;
     scene_open(&scene, 1, 1);
     scene_seal_as(&scene, state);
     scene_network(&scene, 1, FL_MS(60), 0, 0);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(1), scene_all_in);
+    scene_run(&scene, FL_SEC(1), has_number);
     // The host makes sure of the client's address first. Plain, it waits for a packet of the link.
     FlTime wait = scene.sealed ? FL_MS(1) : FL_MS(101);
     assert_true(scene.now >= FL_MS(240) && scene.now < FL_MS(240) + wait);
+    scene_run(&scene, FL_SEC(1), scene_all_in);
+    assert_true(scene.now < FL_MS(480) + FL_MS(101));
     scene_close(&scene);
 }
 
@@ -238,7 +246,8 @@ static void without_an_answer_the_possible_causes_are_listed(void **state)
     FlOutgoing out;
     FlTime now = scene_clock(&scene, 1, scene.now);
     assert_int_equal(fl_session_next(scene.node[1].session, now, &out), FL_NOT_FOUND);
-    assert_int_equal(fl_session_deadline(scene.node[1].session, now), FL_FOREVER);
+    // Nothing is to be done any more but to see that it has ended.
+    assert_true(fl_session_deadline(scene.node[1].session, now) >= now + FL_MS(50));
     scene_close(&scene);
 }
 
@@ -335,8 +344,9 @@ static void who_was_cut_off_is_in_again_at_once(void **state)
     scene.node[1].cut_in = scene.node[1].cut_out = false;
     assert_int_equal(scene_start(&scene, 1), FL_OK);
     scene_run(&scene, FL_SEC(14) + (scene.sealed ? FL_MS(81) : FL_MS(182)), NULL);
-    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
+    assert_true(has_number(&scene));
     scene_run(&scene, FL_SEC(16), NULL);
+    assert_int_equal(state_of(&scene, 1), FL_SESSION_RUNNING);
     assert_true(sees(&scene, 1, &scene.node[0].tank[0]));
     assert_true(sees(&scene, 0, &scene.node[1].tank[0]));
     scene_close(&scene);
@@ -426,7 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_BOTH(joining_succeeds_although_half_of_all_datagrams_get_lost),
-        SCENE_BOTH(a_client_that_asks_on_a_good_line_is_in_after_two_round_trips),
+        SCENE_BOTH(a_client_that_asks_on_a_good_line_is_in_after_four_round_trips),
         SCENE_BOTH(who_comes_late_gets_everything_with_the_first_packet),
         SCENE_BOTH(who_missed_the_first_welcome_gets_everything_after_the_second),
         SCENE_BOTH(what_there_is_when_one_joins_is_placed_by_the_local_clock_too),

@@ -139,7 +139,7 @@ static void a_definition_that_cannot_work_is_refused_at_once(void **state)
             def.input_ticks = 3;
             break;
         case 20:
-            def.input_ticks = 512;
+            def.input_ticks = 8192;
             break;
         case 21:
             def.gather_ns = -1;

@@ -86,7 +86,7 @@ static void a_refusal_names_its_reason(void **state)
         memcpy(refuse + 3, answer + 11, 8);
         refuse[11] = reason;
         give(&f, refuse, REFUSE_SIZE);
-        bool real = reason == 1 || reason == 2;
+        bool real = reason >= 1 && reason <= 3; // 3: the host is sealed
         assert_int_equal(fl_session_state(f.session), real ? FL_SESSION_ENDED : FL_SESSION_JOINING);
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), real ? 0 : 1);
         close_all(&f);
@@ -209,7 +209,8 @@ static void a_welcome_that_no_host_would_say_is_dropped_and_counted(void **state
     }
     assert_int_equal(fl_session_state(f.session), FL_SESSION_JOINING);
     give_payload(&f, bytes, WELCOME_SIZE);
-    assert_int_equal(fl_session_state(f.session), FL_SESSION_RUNNING);
+    give_member(&f, 2); // taken from who has welcomed us only
+    assert_true(fl_peer_self(f.session).index1 == 3);
     give_payload(&f, bytes, WELCOME_SIZE); // said twice
     assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), dropped);
     close_all(&f);
@@ -260,12 +261,57 @@ static void a_goodbye_is_believed_only_with_nonce_and_conversation(void **state)
         give(&f, bye, BYE_SIZE - 1);
         give(&f, bye, BYE_SIZE + 1);
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 3);
-        assert_int_equal(fl_session_state(f.session), FL_SESSION_RUNNING);
+        assert_true(fl_session_state(f.session) != FL_SESSION_ENDED);
         assert_int_equal(fl_peer_count(f.session), 1);
         give(&f, bye, BYE_SIZE);
         assert_int_equal(fl_peer_count(f.session), 0);
-        assert_int_equal(fl_session_state(f.session),
-                         client == 1 ? FL_SESSION_ENDED : FL_SESSION_RUNNING);
+        assert_true((fl_session_state(f.session) == FL_SESSION_ENDED) == (client == 1));
+        close_all(&f);
+    }
+}
+
+// AWAY: as BYE, a host's alone, with a reason that there is.
+static void being_sent_away_is_believed_only_from_the_host_and_with_a_reason(void **state)
+{
+    (void)state;
+    enum { AWAY_SIZE = BYE_SIZE + 1 };
+    for (int32_t client = 0; client < 2; client++) {
+        Fixture f;
+        if (client == 1) {
+            open_client(&f);
+        } else {
+            open_host(&f);
+        }
+        uint8_t away[AWAY_SIZE + 1] = {0};
+        make_accept(away, f.nonce, f.conversation);
+        away[2] = 6;
+        uint64_t bad = 0;
+        for (int32_t left = 0; left < 256; left++) {
+            away[BYE_SIZE] = (uint8_t)left;
+            if (client == 0 || left == FL_LEFT_GOODBYE || left >= FL_LEFT_COUNT) {
+                give(&f, away, AWAY_SIZE);
+                assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), ++bad);
+            }
+        }
+        away[BYE_SIZE] = FL_LEFT_BEHIND;
+        for (int32_t bit = 24; bit < BYE_SIZE * 8; bit++) {
+            away[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            give(&f, away, AWAY_SIZE);
+            assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), ++bad);
+            away[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        give(&f, away, AWAY_SIZE - 1);
+        give(&f, away, AWAY_SIZE + 1);
+        assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 2);
+        assert_int_equal(fl_peer_count(f.session), 1);
+        if (client == 1) {
+            give(&f, away, AWAY_SIZE);
+            give(&f, away, AWAY_SIZE); // it is said more than once
+            assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 2);
+            assert_int_equal(fl_session_state(f.session), FL_SESSION_ENDED);
+            const char *why = fl_session_trouble(f.session);
+            assert_non_null(strstr(why, fl_left_text(FL_LEFT_BEHIND)));
+        }
         close_all(&f);
     }
 }
@@ -304,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_welcome_that_no_host_would_say_is_dropped_and_counted),
         cmocka_unit_test(a_welcome_to_more_players_than_we_have_room_for_ends_it_with_advice),
         cmocka_unit_test(a_goodbye_is_believed_only_with_nonce_and_conversation),
+        cmocka_unit_test(being_sent_away_is_believed_only_from_the_host_and_with_a_reason),
         cmocka_unit_test(a_datagram_from_nobody_we_know_is_dropped_and_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

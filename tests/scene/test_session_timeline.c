@@ -555,6 +555,54 @@ static void a_newcomer_is_asked_what_it_has_of_a_leaver(void **unused)
     }
 }
 
+static bool was_told(FlSession *session, FlLeft left)
+{
+    bool told = false;
+    FlNotice notice;
+    while (fl_session_poll(session, &notice) == FL_OK) {
+        told = told || (notice.kind == FL_NOTICE_PEER_LEFT && notice.left == left);
+    }
+    return told;
+}
+
+// One leaves, and another one plays on but never says what it has of it: a game of somebody else's
+// making. The others wait as long as for anybody who is silent, and go on without it.
+static void who_never_says_what_it_has_of_a_leaver_stops_nobody(void **unused)
+{
+    (void)unused;
+    static Scene scene;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_scene(&scene, seed, (FlTopology)(seed % 3));
+        begin(&scene, 4);
+        frames(&scene, 60);
+        FlPeerId silent = net_peer(&scene.net, 0, 2);
+        if (seed <= 3) {
+            net_leave(&scene.net, 3);
+        } else {
+            net_crash(&scene.net, 3);
+        }
+        close_player(&scene, 3);
+        for (int32_t f = 0; f < 600; f++) {
+            scene.player[2].session->agreed.owed = 0;
+            scene.player[2].session->agreed.tell_again = INT64_MAX;
+            frames(&scene, 1);
+        }
+        assert_int_equal(fl_session_state(scene.player[2].session), FL_SESSION_ENDED);
+        const char *why = fl_session_trouble(scene.player[2].session);
+        assert_non_null(strstr(why, fl_left_text(FL_LEFT_UNANSWERED)));
+        for (int32_t at = 0; at < 2; at++) {
+            assert_true(was_told(scene.player[at].session, FL_LEFT_UNANSWERED));
+        }
+        close_player(&scene, 2); // what it settled is its own affair
+        net_crash(&scene.net, 2);
+        check_settles(&scene);
+        FlPeerStatus status;
+        assert_int_equal(fl_peer_status(scene.player[0].session, silent, &status), FL_STALE_ID);
+        assert_int_equal(fl_session_count(scene.player[0].session, FL_SESSION_STALLED), 1);
+        close_scene(&scene);
+    }
+}
+
 static void open_large_scene(Scene *scene, uint64_t seed)
 {
     open_scene(scene, seed, (FlTopology)(seed % 3));
@@ -745,6 +793,7 @@ int main(void)
         cmocka_unit_test(a_client_cannot_say_when_somebody_left),
         cmocka_unit_test(a_new_host_does_not_believe_everything),
         cmocka_unit_test(a_newcomer_is_asked_what_it_has_of_a_leaver),
+        cmocka_unit_test(who_never_says_what_it_has_of_a_leaver_stops_nobody),
         cmocka_unit_test(a_large_state_reaches_a_newcomer),
         cmocka_unit_test(a_newcomer_that_leaves_before_it_has_its_state_stops_nobody),
         cmocka_unit_test(measured_lags_make_everybody_settle_at_one_time),

@@ -55,7 +55,7 @@ static void make_member(FlRandom *r, Message *m)
     if (m->member.present) {
         m->member.client_id = fl_random_next(r);
     } else {
-        m->member.left = (FlLeft)fl_random_below(r, 3);
+        m->member.left = (FlLeft)fl_random_below(r, 4);
     }
 }
 

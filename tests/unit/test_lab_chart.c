@@ -128,6 +128,26 @@ static void steps_are_round_and_about_six(void **state)
     }
 }
 
+static void the_interval_of_a_deviation_ends_at_nothing(void **state)
+{
+    (void)state;
+    json_t *rows = rows_of("[{\"x\":\"a\",\"sd_aee\":0.02,\"difference\":0.02,\"half\":0.05}]");
+    ChartSpec spec = {.kind = CHART_DOTS, .title = "t", .x = "x", .x_title = "x", .y_title = "y"};
+    spec.interval = "half";
+    for (int32_t i = 0; i < 2; i++) {
+        Text svg = {0};
+        spec.y = i == 0 ? "sd_aee" : "difference";
+        assert_true(chart_draw(&spec, rows, &svg));
+        assert_int_equal(strstr(text_of(&svg), "0.02 (0 to 0.07)<") != NULL, i == 0);
+        assert_int_equal(strstr(text_of(&svg), "0.02 ± 0.05<") != NULL, i == 1);
+        assert_int_equal(strstr(text_of(&svg), ">-0.0") != NULL, i == 1); // a tick below 0
+        text_free(&svg);
+    }
+    json_decref(rows);
+    check_near(chart_interval_low("sd_aee", 0.5, 0.2), 0.3, 1e-12);
+    check_near(chart_interval_low("sdx", 0.5, 0.7), -0.2, 1e-12); // not the word
+}
+
 // ---------------------------------------------------------------- reports
 
 static json_t *document_of(const char *config, const char *rows)
@@ -153,8 +173,12 @@ static void a_report_says_how_to_repeat_the_run(void **state)
                         "fairlead lab run accuracy --delays 100,250 --runs 3 --seed 7 --plain");
     text_free(&command);
     Text page = {0};
-    const ReportRun run = {"a<b", document, NULL};
+    const ReportRun run = {"a<b", document, "2030-01-31 12:00 UTC", NULL};
     report_page(&run, 1, &page);
+    assert_non_null(strstr(text_of(&page), ", 2030-01-31 12:00 UTC; the same command"));
+    assert_non_null(strstr(text_of(&page), ">seed</td><td class=\"words\">7<"));
+    assert_non_null(strstr(text_of(&page), ">date</td><td class=\"words\">2030-01-31 12:00 UTC<"));
+    assert_non_null(strstr(text_of(&page), ">version</td><td class=\"words\">1&lt;2<"));
     assert_non_null(strstr(text_of(&page), "1&lt;2"));
     assert_null(strstr(text_of(&page), "http://127"));
     assert_null(strstr(text_of(&page), "<script"));
@@ -173,13 +197,41 @@ static void a_comparison_puts_rows_that_belong_together_side_by_side(void **stat
     json_t *b = document_of("{\"runs\":1,\"sealed\":true,\"seconds\":2}",
                             "[{\"motion\":\"linear\",\"delay_ms\":300.0,\"mode\":\"local\","
                             "\"mean_error\":5.0}]");
-    const ReportRun runs[] = {{"first", a, NULL}, {"second", b, NULL}};
+    const ReportRun runs[] = {{"first", a, "2030-01-31", NULL}, {"second", b, "2031-01-31", NULL}};
     Text page = {0};
     report_page(runs, 2, &page);
     const char *text = text_of(&page);
+    assert_non_null(strstr(text, ">2030-01-31<"));
+    assert_non_null(strstr(text, ">2031-01-31<"));
     assert_non_null(strstr(text, "seconds")); // where they differ
     assert_non_null(strstr(text, "4.000<br>5.000 <span class=\"quiet\">+25.0 %</span>"));
     assert_non_null(strstr(text, "2.000<br>-"));
+    text_free(&page);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void a_comparison_has_every_row_of_every_run(void **state)
+{
+    (void)state;
+    json_t *a = document_of("{\"runs\":1}", "[{\"motion\":\"linear\",\"delay_ms\":100.0,\"mode\":"
+                                            "\"local\",\"mean_error\":2.0},"
+                                            "{\"motion\":\"linear\",\"delay_ms\":100.0,\"mode\":"
+                                            "\"local\",\"mean_error\":3.0}]");
+    json_t *b = document_of("{\"runs\":1,\"only\":0.09}",
+                            "[{\"motion\":\"linear\",\"delay_ms\":700.0,\"mode\":\"local\","
+                            "\"mean_error\":7.0,\"clock_error_ms\":0.5},"
+                            "{\"motion\":\"linear\",\"delay_ms\":100.0,\"mode\":\"local\","
+                            "\"mean_error\":4.0}]");
+    const ReportRun runs[] = {{"first", a, "", NULL}, {"second", b, "", NULL}};
+    Text page = {0};
+    report_page(runs, 2, &page);
+    const char *text = text_of(&page);
+    assert_non_null(strstr(text, "-<br>7.000</td>"));      // only the second has it
+    assert_non_null(strstr(text, "2.000<br>4.000 <span")); // the first of two alike
+    assert_non_null(strstr(text, "3.000<br>-</td>"));
+    assert_non_null(strstr(text, ">only</td><td>-</td><td>0.09</td>"));
+    assert_non_null(strstr(text, "<br>0.50")); // a column that the first does not fill
     text_free(&page);
     json_decref(a);
     json_decref(b);
@@ -211,8 +263,10 @@ int main(void)
         cmocka_unit_test(one_value_and_zero_and_negative_ones_have_axes),
         cmocka_unit_test(logarithmic_axes_leave_out_what_has_no_logarithm),
         cmocka_unit_test(steps_are_round_and_about_six),
+        cmocka_unit_test(the_interval_of_a_deviation_ends_at_nothing),
         cmocka_unit_test(a_report_says_how_to_repeat_the_run),
         cmocka_unit_test(a_comparison_puts_rows_that_belong_together_side_by_side),
+        cmocka_unit_test(a_comparison_has_every_row_of_every_run),
         cmocka_unit_test(what_is_no_result_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

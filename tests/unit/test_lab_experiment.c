@@ -109,6 +109,7 @@ static void every_experiment_is_complete(void **state)
         assert_non_null(e->help);
         assert_non_null(e->summary);
         assert_true(e->column_count > 0);
+        assert_true(e->chart_count > 0 || e->draws); // a report has something to look at
         for (int32_t s = 0; s < e->setting_count; s++) {
             assert_non_null(e->settings[s].help);
             assert_true(e->settings[s].offset < e->settings_bytes);

@@ -637,6 +637,45 @@ static void an_unanswered_question_is_asked_again_and_then_the_peer_is_gone(void
     fl_link_destroy(a);
 }
 
+// What became of packets to it is not told any more: whoever sends again what is not known to have
+// arrived must not fill the way.
+static void a_peer_that_does_not_answer_is_tried_ever_more_rarely(void **state)
+{
+    (void)state;
+    FlLinkDef def = fl_link_def_default();
+    def.timeout_ns = FL_SEC(60);
+    FlLink *a = open_link(&def, 0);
+    FlLink *b = open_link(&def, 0);
+    Sealed last = {.size = 0};
+    int32_t in_second[20] = {0};
+    for (FlTime now = 0; now < FL_SEC(20); now += FL_MS(20)) {
+        fl_link_update(a, now);
+        FlFateEvent event;
+        while (fl_link_poll_fate(a, &event) == FL_OK) {
+        }
+        assert_int_equal(fl_link_silence(a, now).unanswered_ns, now);
+        assert_int_equal(fl_link_silence(a, now).payload_at > now,
+                         fl_link_payload_budget(a, now) == 0);
+        if (fl_link_payload_budget(a, now) > 0 || fl_link_wants_to_send(a, now)) {
+            last = pack(a, now, 20, 0);
+            in_second[now / FL_SEC(1)]++;
+        }
+    }
+    assert_int_equal(in_second[0], 50);
+    assert_in_range(in_second[1], 1, 4);
+    assert_in_range(in_second[10], 0, 1);
+    assert_in_range(in_second[18] + in_second[19], 1, 2);
+    assert_true(fl_link_silence(a, FL_SEC(20)).silent);
+    (void)unpack(b, FL_SEC(20), &last); // and there it is
+    Sealed answer = pack(b, FL_SEC(20), 0, 0);
+    (void)unpack(a, FL_SEC(20), &answer);
+    FlLinkSilence silence = fl_link_silence(a, FL_SEC(20));
+    assert_true(!silence.silent && silence.unanswered_ns == 0 && silence.unheard_ns == 0);
+    assert_true(fl_link_payload_budget(a, FL_SEC(20)) > 0);
+    fl_link_destroy(a);
+    fl_link_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +699,7 @@ int main(void)
         cmocka_unit_test(an_answer_has_at_least_20_ms),
         cmocka_unit_test(a_bucket_smaller_than_a_fragment_does_not_block_it),
         cmocka_unit_test(an_unanswered_question_is_asked_again_and_then_the_peer_is_gone),
+        cmocka_unit_test(a_peer_that_does_not_answer_is_tried_ever_more_rarely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

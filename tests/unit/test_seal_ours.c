@@ -371,6 +371,46 @@ static void an_invite_ends_by_time_and_by_word(void **state)
     world_end(&w);
 }
 
+/// The server of `w` started again, with its key or another.
+static void start_again(World *w, uint8_t key_change, bool lasting)
+{
+    FlSealServerDef def = server_def(&w->stream, false);
+    def.private_key[0] ^= key_change;
+    def.lasting_invites = lasting;
+    fl_seal_server_destroy(w->server);
+    w->server = server_make(&def);
+}
+
+static void an_invite_of_a_kept_key_outlives_the_server(void **state)
+{
+    (void)state;
+    World w;
+    FlSealState reached;
+    world_init(&w, false);
+    start_again(&w, 0, true);
+    FlSealInvite first = invite_of(&w, 9, UNIX_NOW + 1000);
+    FlSealInvite second = invite_of(&w, 9, UNIX_NOW + 1000); // the same again is another one
+    FlSealInvite longer = invite_of(&w, 9, UNIX_NOW + 1001);
+    assert_true(first.invite_id != second.invite_id && first.invite_id != longer.invite_id);
+    assert_true(memcmp(first.key, second.key, sizeof first.key) != 0);
+
+    start_again(&w, 0, true);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY); // not written yet
+    FlSealInvite again = invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_memory_equal(&again, &first, sizeof again);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_NONE);
+    assert_int_equal(reached, FL_SEAL_CONNECTED);
+    assert_int_equal(come(&w, &longer, 2, 0, &reached), FL_SEAL_DROP_KEY);
+
+    start_again(&w, 1, true);
+    (void)invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY);
+    start_again(&w, 0, false);
+    (void)invite_of(&w, 9, UNIX_NOW + 1000);
+    assert_int_equal(come(&w, &first, 1, 0, &reached), FL_SEAL_DROP_KEY);
+    world_end(&w);
+}
+
 static void an_invites_key_without_its_id_opens_nothing(void **state)
 {
     (void)state;
@@ -543,6 +583,169 @@ static void an_introduction_out_of_range_is_neither_written_nor_read(void **stat
     }
 }
 
+// ---------------------------------------------------------------- a token presented again
+
+enum { PRESENTED_PACKETS = 500, NUMBERS = 2 * PRESENTED_PACKETS + 100 };
+
+#define SECOND_ADDRESS address_v4(2, 40000)
+
+typedef struct Numbers {
+    uint64_t number[NUMBERS];
+    int32_t count;
+} Numbers;
+
+static void note_number(Numbers *n, const FlSealed *out)
+{
+    assert_true(n->count < NUMBERS);
+    int32_t bytes = out->bytes[0] >> 4;
+    uint64_t number = 0;
+    for (int32_t i = bytes; i > 0; i--) {
+        number = number << 8 | out->bytes[i];
+    }
+    if (number >> 63 == 0) { // not those from before there is a slot
+        n->number[n->count++] = number;
+    }
+}
+
+static int32_t repeats(const Numbers *n)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < n->count; i++) {
+        for (int32_t k = 0; k < i; k++) {
+            count += n->number[i] == n->number[k] ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+typedef struct Presented {
+    FlSealClient *client;
+    FlSealServer *server;
+    FlAddress at; // the server's
+    Numbers *to_server, *to_client;
+} Presented;
+
+static void carry_all(const Presented *p, FlTime now)
+{
+    FlSealed out;
+    FlSealPeer peer;
+    FlSealPayload payload;
+    uint8_t bytes[FL_SEAL_PACKET_BYTES];
+    while (fl_seal_client_next(p->client, now, &out) == FL_OK) {
+        if (out.bytes[0] != 0) {
+            note_number(p->to_server, &out);
+        }
+        memcpy(bytes, out.bytes, (size_t)out.count);
+        if (fl_address_equal(out.to, p->at)) {
+            (void)fl_seal_server_receive(p->server, now, HOME, bytes, out.count, &peer, &payload);
+        }
+    }
+    while (fl_seal_server_next(p->server, now, &out) == FL_OK) {
+        note_number(p->to_client, &out);
+        memcpy(bytes, out.bytes, (size_t)out.count);
+        (void)fl_seal_client_receive(p->client, now, p->at, bytes, out.count, &payload);
+    }
+}
+
+// Connects, and sends as many packets as there are in a few seconds of a game. Bytes of the last.
+static int32_t present(const Presented *p, FlTime *now)
+{
+    FlTime until = *now + FL_SEC(20);
+    while (client_state(p->client) != FL_SEAL_CONNECTED && *now < until) {
+        carry_all(p, *now);
+        *now += FL_MS(50);
+    }
+    assert_int_equal(client_state(p->client), FL_SEAL_CONNECTED);
+    carry_all(p, *now); // the server knows, too
+    FlSealPeer peer = fl_seal_server_at(p->server, HOME);
+    int32_t size = 0;
+    for (int32_t i = 0; i < PRESENTED_PACKETS; i++) {
+        uint8_t buffer[FL_SEAL_PACKET_BYTES] = {0};
+        FlSealed out[2];
+        int32_t count;
+        uint64_t sequence = fl_seal_server_sequence(p->server, peer);
+        assert_int_equal(
+            fl_seal_server_seal(p->server, peer, *now, sequence, buffer, 20, out, &count), FL_OK);
+        for (int32_t k = 0; k < count; k++) {
+            note_number(p->to_client, &out[k]);
+            size = out[k].count;
+        }
+    }
+    return size;
+}
+
+// A server, and another one that is asked nine seconds later and whose clock is that far behind:
+// the next of the token's list, or the same one started again.
+static int32_t present_twice(bool standard_client, bool same_address, Numbers *to_server,
+                             Numbers *to_client, int32_t sizes[2])
+{
+    FlRandom stream = {.seed = 90};
+    FlSealServerDef def = server_def(&stream, false);
+    FlSealTokenDef token = token_def(9);
+    token.address_count = same_address ? 1 : 2;
+    token.address[1] = SECOND_ADDRESS;
+    uint8_t bytes[FL_SEAL_TOKEN_BYTES];
+    token_make(&token, &stream, bytes);
+    memset(to_server, 0, sizeof *to_server);
+    memset(to_client, 0, sizeof *to_client);
+    Presented p = {client_make(&stream, standard_client), server_make(&def), SERVER_ADDRESS,
+                   to_server, to_client};
+    FlTime now = 0;
+    assert_int_equal(fl_seal_client_connect(p.client, now, UNIX_NOW, bytes), FL_OK);
+    sizes[0] = present(&p, &now);
+    fl_seal_server_destroy(p.server);
+
+    p.at = same_address ? SERVER_ADDRESS : SECOND_ADDRESS;
+    def.address[0] = p.at;
+    int32_t first_s = same_address ? 0 : 5; // the client tries the first of the list for so long
+    def.unix_s = UNIX_NOW - (uint64_t)first_s;
+    now = FL_SEC(9 - first_s);
+    assert_int_equal(fl_seal_server_create(&def, now, &p.server), FL_OK);
+    assert_int_equal(fl_seal_client_connect(p.client, now, UNIX_NOW + 9 - (uint64_t)first_s, bytes),
+                     FL_OK);
+    sizes[1] = present(&p, &now);
+    fl_seal_server_destroy(p.server);
+    fl_seal_client_destroy(p.client);
+    return repeats(to_client);
+}
+
+static void no_number_repeats_where_a_token_is_presented_again(void **state)
+{
+    (void)state;
+    static Numbers to_server;
+    static Numbers to_client;
+    int32_t sizes[2];
+    assert_int_equal(present_twice(false, false, &to_server, &to_client, sizes), 0);
+    assert_int_equal(repeats(&to_server), 0);
+    assert_int_equal(sizes[0], 20 + 16 + 1 + 3); // as ever
+    assert_int_equal(sizes[1], 20 + 16 + 1 + 5); // at the second server of the list
+    assert_int_equal(present_twice(false, true, &to_server, &to_client, sizes), 0);
+    assert_int_equal(repeats(&to_server), 0);
+    assert_int_equal(sizes[1], 20 + 16 + 1 + 3);
+    // A client that follows the standard tells us nothing, but the list says which server we are.
+    assert_int_equal(present_twice(true, false, &to_server, &to_client, sizes), 0);
+}
+
+// A client whose clock is behind its backend's cannot tell how old the token is.
+static void a_slow_clock_repeats_no_number(void **state)
+{
+    (void)state;
+    FlRandom stream = {.seed = 91};
+    FlSealTokenDef token = token_def(9);
+    uint8_t bytes[FL_SEAL_TOKEN_BYTES];
+    token_make(&token, &stream, bytes);
+    uint64_t first[2];
+    for (int32_t i = 0; i < 2; i++) { // started twice
+        FlSealClient *client = client_make(&stream, false);
+        assert_int_equal(
+            fl_seal_client_connect(client, 0, UNIX_NOW - 300 + (uint64_t)i * 10, bytes), FL_OK);
+        first[i] = fl_seal_client_sequence(client);
+        fl_seal_client_destroy(client);
+    }
+    uint64_t apart = first[0] > first[1] ? first[0] - first[1] : first[1] - first[0];
+    assert_true(apart > 100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,11 +762,14 @@ int main(void)
         cmocka_unit_test(an_invite_travels_as_text),
         cmocka_unit_test(an_invite_lets_in_as_many_as_it_says),
         cmocka_unit_test(an_invite_ends_by_time_and_by_word),
+        cmocka_unit_test(an_invite_of_a_kept_key_outlives_the_server),
         cmocka_unit_test(an_invites_key_without_its_id_opens_nothing),
         cmocka_unit_test(a_holder_cannot_take_the_name_of_somebody_admitted),
         cmocka_unit_test(invites_have_limits),
         cmocka_unit_test(an_introduction_reads_as_it_was_written),
         cmocka_unit_test(an_introduction_out_of_range_is_neither_written_nor_read),
+        cmocka_unit_test(no_number_repeats_where_a_token_is_presented_again),
+        cmocka_unit_test(a_slow_clock_repeats_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

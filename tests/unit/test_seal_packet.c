@@ -110,6 +110,34 @@ static void no_flipped_bit_is_taken(void **state)
     assert_int_equal(taken, 0);
 }
 
+// So that it can be tried with another key.
+static void what_does_not_open_stays_as_it_was(void **state)
+{
+    (void)state;
+    const int32_t sizes[] = {1, 64, 1200};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        Buffer buffer;
+        uint8_t *start;
+        int32_t size = seal_payload(&buffer, 1000, sizes[s], &start);
+        uint8_t before[FL_SEAL_PACKET_BYTES];
+        memcpy(before, start, (size_t)size);
+        Packet packet;
+        assert_int_equal(fl__packet_parse(start, size, ALL_KINDS, &packet), FL_SEAL_DROP_NONE);
+        Replay replay = {0};
+        uint8_t other_key[FL_SEAL_KEY_BYTES];
+        memcpy(other_key, server_key, sizeof other_key);
+        other_key[0] ^= 1;
+        assert_int_equal(fl__packet_take(PROTOCOL, other_key, &replay, &packet),
+                         FL_SEAL_DROP_TAMPERED);
+        assert_memory_equal(start, before, (size_t)size);
+        assert_int_equal(fl__packet_take(PROTOCOL, server_key, &replay, &packet),
+                         FL_SEAL_DROP_NONE);
+        for (int32_t i = 0; i < sizes[s]; i++) {
+            assert_int_equal(packet.body[i], (uint8_t)(i + 1));
+        }
+    }
+}
+
 static void no_truncation_and_no_appendix_is_taken(void **state)
 {
     (void)state;
@@ -402,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_thousand_takes_two_bytes),
         cmocka_unit_test(a_nonce_is_four_zeros_and_the_number_lowest_byte_first),
         cmocka_unit_test(no_flipped_bit_is_taken),
+        cmocka_unit_test(what_does_not_open_stays_as_it_was),
         cmocka_unit_test(no_truncation_and_no_appendix_is_taken),
         cmocka_unit_test(each_kind_has_its_size),
         cmocka_unit_test(a_prefix_says_a_known_kind_and_one_to_eight_bytes),

@@ -131,7 +131,6 @@ static FlShowDef smooth_def(FlRandom *r)
     def.delta_ns = random_time(r, 0, FL_MS(150));
     def.smooth_ns = random_time(r, FL_MS(30), FL_MS(400));
     def.speed_limit = TOP_SPEED * (1.0 + FL_JUMP_TOLERANCE) * 0.999999;
-    def.catch_up = 1e-3;
     def.snap_distance = (double)INFINITY;
     return def;
 }

@@ -265,7 +265,8 @@ static double fastest(const FlShowDef *def, FlVec3 velocity, FlVec3 way)
         FlVec3 sum = fl_vec3_add_scaled(velocity, way, -middle);
         *(fl_vec3_length(sum) <= def->speed_limit ? &low : &high) = middle;
     }
-    return fmax(low, def->catch_up);
+    bool limited = fl_vec3_length(velocity) < def->speed_limit;
+    return fmax(low, def->catch_up * (limited ? 1e-3 : 1.0));
 }
 
 static void off_start(const Twin *twin, Off *off, FlTime at, FlVec3 offset, FlVec3 velocity,
@@ -553,7 +554,7 @@ static void every_combination_shows_what_its_definition_says(void **state)
                   (long long)tally.answered, (long long)tally.asked, (long long)tally.past_answered,
                   (long long)tally.past_asked);
     assert_true(tally.past_answered * 2 > tally.past_asked);
-    check_hash(tally.hash, UINT64_C(0xb4f690b1d87d0de6)); // the same bits with every compiler
+    check_hash(tally.hash, UINT64_C(0xfd195cb6212efd09)); // the same bits with every compiler
 }
 
 int main(void)

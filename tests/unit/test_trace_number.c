@@ -1,10 +1,5 @@
 // Decimal numbers: the same doubles as strtod's, times to the nanosecond, integers to the last bit.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +146,41 @@ static void integers_reach_both_ends_and_no_further(void **state)
     }
 }
 
+static void numbers_are_written_with_as_few_digits_as_name_them(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0.09, "0.09"},
+                 {0.1 + 0.2, "0.30000000000000004"},
+                 {1.0 / 3.0, "0.3333333333333333"},
+                 {20.1, "20.1"},
+                 {-0.0, "-0"},
+                 {100.0, "100"},
+                 {1e22, "1e22"},
+                 {5e-324, "4.94065645841247e-324"},
+                 {9007199254740992.0, "9007199254740992"},
+                 {1e-7, "1e-7"},
+                 {-2.5e-10, "-2.5e-10"},
+                 {1e15, "1e15"},
+                 {123456.0, "123456"}};
+    char text[NUMBER_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        number_text(cases[i].value, text);
+        assert_string_equal(text, cases[i].text);
+    }
+    FlRandom r = random_stream(9200);
+    for (int32_t i = 0; i < CASES(20000); i++) {
+        double value = double_of(fl_random_next(&r));
+        double again = 0.0;
+        if (isfinite(value)) {
+            number_text(value, text);
+            assert_true(number_read(text, &again) && bits_of(again) == bits_of(value));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +188,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(times_are_exact_to_the_nanosecond),
         cmocka_unit_test(times_beyond_reason_are_refused),
+        cmocka_unit_test(numbers_are_written_with_as_few_digits_as_name_them),
         cmocka_unit_test(integers_reach_both_ends_and_no_further),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
