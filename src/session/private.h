@@ -428,8 +428,8 @@ struct FlSession {
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
     FlTime missed_next; // when members are looked at next for such that are not reached
-    FlTime reach_next; // host: not before this are changes of who reaches whom looked at
-    FlTime lead_at; // the host is gone, and we lead then, if nobody does; FL_FOREVER else
+    FlTime reach_next;  // host: not before this are changes of who reaches whom looked at
+    FlTime lead_at;     // the host is gone, and we lead then, if nobody does; FL_FOREVER else
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
