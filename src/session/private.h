@@ -764,7 +764,7 @@ bool fl__succession_begin(FlSession *session, FlTime now);
 void fl__succession_update(FlSession *session, FlTime now);
 
 /// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
-void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w, FlTime stamp);
+void fl__succession_heard(FlSession *session, int32_t index, const Welcome *w, FlTime stamp);
 
 /// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
 void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);
