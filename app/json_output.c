@@ -26,11 +26,13 @@ static char *shorten(const char *number, const char *end, char *to)
         text[length] = '\0';
         if (memchr(text, '.', length) != NULL && number_read(text, &value)) { // integers stay
             number_text(value, text);
-            if (strpbrk(text, ".e") == NULL) {
-                strcat(text, ".0"); // a real stays one
+            size_t shorter = strlen(text);
+            if (strpbrk(text, ".e") == NULL) { // a real stays one
+                memcpy(text + shorter, ".0", sizeof ".0");
+                shorter += 2;
             }
-            FL_ASSERT(strlen(text) <= length);
-            length = strlen(text);
+            FL_ASSERT(shorter <= length);
+            length = shorter;
             number = text;
         }
     }

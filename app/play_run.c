@@ -276,7 +276,8 @@ static int32_t joined_count(const PlayRun *run)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < run->node_count; i++) {
-        count += run->nodes[i]->joined ? 1 : 0;
+        const PlayNode *node = run->nodes[i]; // a host is in before its first frame
+        count += node->joined || fl_session_state(node->session) == FL_SESSION_RUNNING ? 1 : 0;
     }
     return count;
 }

@@ -32,7 +32,8 @@ typedef enum FlTopology {
     X(BEHIND, "too far behind with inputs: more than `input_ticks` of them did not arrive")        \
     X(TOO_FAST, "sent inputs faster than the others can take them")                                \
     X(UNANSWERED, "did not say what it has of a player who left")                                  \
-    X(STALLED, "did not take its messages, and held up others': call fl_event_take until it is empty")
+    X(STALLED,                                                                                     \
+      "did not take its messages, and held up others': call fl_event_take until it is empty")
 
 typedef enum FlLeft {
 #define FL_LEFT_ROW(name, words) FL_LEFT_##name,

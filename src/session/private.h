@@ -421,8 +421,8 @@ struct FlSession {
     uint16_t claim_round;            // host: of what was asked; else: of what we were asked
 
     FlTime missed_next; // when members are looked at next for such that are not reached
-    FlTime reach_next; // host: not before this are changes of who reaches whom looked at
-    FlTime lead_at; // the host is gone, and we lead then, if nobody does; FL_FOREVER else
+    FlTime reach_next;  // host: not before this are changes of who reaches whom looked at
+    FlTime lead_at;     // the host is gone, and we lead then, if nobody does; FL_FOREVER else
     FlTime join_next, join_until;
     FlTime heard_at; // when the last datagram of any kind came, on the caller's clock
     uint64_t nonce;
@@ -740,7 +740,7 @@ bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now);
 bool fl__succession_begin(FlSession *session, FlTime now);
 
 /// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
-void fl__succession_heard(FlSession *session, int32_t line, const Welcome *w, FlTime stamp);
+void fl__succession_heard(FlSession *session, int32_t index, const Welcome *w, FlTime stamp);
 
 /// Host: a member was lost. Where nobody has followed us, and nobody is left, the session ends.
 void fl__succession_parted(FlSession *session, FlLeft left, FlTime now);

@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double kbps,
-                      uint64_t seed)
+static void open_mesh(ArenaMesh *mesh, ArenaMode mode, int32_t players, double kbps, uint64_t seed)
 {
     ArenaMeshDef def = {
         .mode = mode,
