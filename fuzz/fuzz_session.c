@@ -10,8 +10,8 @@
 // joining than it was asked, and at no greater length; what came in is accounted for.
 #include "fuzz.h"
 
+#include "core/private.h"
 #include "fairlead/session.h"
-#include "session/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -140,4 +140,36 @@ static inline double fl__log1p_positive(double z)
     return fl__log_core(u, z >= 1.0 ? 1.0 - (u - z) : z - (u - 1.0));
 }
 
+// ---------------------------------------------------------------- bits in words
+
+static inline void fl__bit_set(uint64_t *words, int32_t i)
+{
+    words[i >> 6] |= UINT64_C(1) << (i & 63);
+}
+
+static inline void fl__bit_clear(uint64_t *words, int32_t i)
+{
+    words[i >> 6] &= ~(UINT64_C(1) << (i & 63));
+}
+
+static inline bool fl__bit_get(const uint64_t *words, int32_t i)
+{
+    return (words[i >> 6] >> (i & 63) & 1u) != 0;
+}
+
+/// The first bit set at or after `from`, or -1.
+static inline int32_t fl__bit_next(const uint64_t *words, int32_t word_count, int32_t from)
+{
+    for (int32_t w = from >> 6; w < word_count; w++) {
+        uint64_t bits = words[w];
+        if (w == from >> 6) {
+            bits &= ~UINT64_C(0) << (from & 63);
+        }
+        if (bits != 0) {
+            return w * 64 + __builtin_ctzll(bits);
+        }
+    }
+    return -1;
+}
+
 #endif

@@ -2,9 +2,9 @@
 #ifndef TESTS_SCENE_SESSION_WORLD_STATE_H
 #define TESTS_SCENE_SESSION_WORLD_STATE_H
 
+#include "core/private.h"
 #include "fairlead/impair.h"
 #include "fairlead/session.h"
-#include "session/private.h"
 #include "session_world_drives.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // Crowds with somebody in them who means harm, or whose network does.
 #include "scene/crowd_world.h"
 
+#include "core/private.h"
 #include "crowd/private.h"
-#include "session/private.h"
 
 static int32_t look_at_first(int32_t player, int32_t i, int32_t count)
 {

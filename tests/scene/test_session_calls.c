@@ -3,7 +3,7 @@
 // was decided, everybody ends up with the same state; nothing is allocated. And hits: what the
 // shooter saw is believed, what it cannot have seen is not. And lies about numbers: nobody can use
 // up another's.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_net.h"
 
 enum { NODES = 4, THINGS = 3, CALLS = 4096 };

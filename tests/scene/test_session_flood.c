@@ -1,7 +1,8 @@
 // Actions that nobody can play, in whole sessions: they take nobody's room but their sender's.
 #include "session_net.h"
 
-#include "session/private.h"
+#include "core/private.h"
+#include "play/private.h"
 
 enum { NODES = 3, CAPACITY = 64, HOST = 0, LIAR = 1, GOOD = 2 };
 

@@ -1,7 +1,7 @@
 // Attention and the focus policies in whole sessions: what players look at reaches whoever serves
 // them, over bad networks and by whatever way; who looks is served; and no second's bytes are ever
 // more than the upload, whatever else is sent.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_net.h"
 
 // ---------------------------------------------------------------- helpers

@@ -1,6 +1,6 @@
 // Notices: whatever comes in while the game does not look, it learns who is there and who owns
 // what, in order, from fixed memory.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_stranger.h"
 
 enum { PEER = 5, THING = 7 };

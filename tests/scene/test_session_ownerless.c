@@ -4,7 +4,7 @@
 //
 // It happens to the honest when a thing returns to its maker, whose updates come directly, and the
 // host's word comes over a slower way.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_net.h"
 #include "session_stranger.h"
 

@@ -3,7 +3,7 @@
 // changes that come fast are looked at together. Where nobody is introduced no sender writes it.
 //
 // A visit is seen by putting the ledger wrong on purpose: whoever looks at that pair puts it right.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_net.h"
 
 enum { OWNER = 1, SAYER = 2, OTHER = 3, NODES = 4 };

@@ -1,7 +1,8 @@
 // Timelines over whole sessions: with loss, reordering and duplicates, with players (and hosts)
 // that leave, crash and come, everybody settles the same states; a fault is named by its tick; and
 // nothing can be written to the session from within a step.
-#include "session/private.h"
+#include "core/private.h"
+#include "play/private.h"
 #include "session_net.h"
 
 enum {
@@ -466,7 +467,7 @@ static void lie(Scene *scene, int32_t liar, int32_t number, int64_t newest)
 {
     FlSession *session = scene->net.node[liar].session;
     FlStretchMessage m = {.player = number,
-                          .of = session->agreed.of[number],
+                          .of = session->play->agreed.of[number],
                           .final = true,
                           .newest = newest,
                           .first = newest + 1};
@@ -583,8 +584,8 @@ static void who_never_says_what_it_has_of_a_leaver_stops_nobody(void **unused)
         }
         close_player(&scene, 3);
         for (int32_t f = 0; f < 600; f++) {
-            scene.player[2].session->agreed.owed = 0;
-            scene.player[2].session->agreed.tell_again = INT64_MAX;
+            scene.player[2].session->play->agreed.owed = 0;
+            scene.player[2].session->play->agreed.tell_again = INT64_MAX;
             frames(&scene, 1);
         }
         assert_int_equal(fl_session_state(scene.player[2].session), FL_SESSION_ENDED);
@@ -702,7 +703,7 @@ static void measured_lags_make_everybody_settle_at_one_time(void **unused)
                 fl_timeline_lag(scene.player[i].timeline, (int32_t)(lag / FL_MS(TICK_MS)));
                 int64_t settled;
                 (void)fl_timeline_settled(scene.player[i].timeline, &settled);
-                behind[i] = scene.player[i].session->agreed.present - settled;
+                behind[i] = scene.player[i].session->play->agreed.present - settled;
                 int64_t differ = i > 0 ? llabs(behind[i] - behind[0]) : 0;
                 apart = f < 100 && differ > apart ? differ : apart;
                 assert_true(f < 150 || differ == 0);

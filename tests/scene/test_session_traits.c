@@ -1,6 +1,6 @@
 // What an entity is travels whole: the host that passes it on runs the owner's policy with the
 // owner's settings, and takes nothing that no sender writes.
-#include "session/private.h"
+#include "core/private.h"
 #include "session_net.h"
 
 static bool same_send(const FlSend *a, const FlSend *b)

@@ -76,31 +76,31 @@ size_t fl__actions_bytes(const FlSessionDef *def)
 
 FlResult fl__actions_create(FlSession *session, FlTime now)
 {
-    if (session->def.action_capacity == 0) {
+    if (fl__def(session)->action_capacity == 0) {
         return FL_OK;
     }
-    const FlAlloc *alloc = &session->def.alloc;
+    const FlAlloc *alloc = &fl__def(session)->alloc;
     Actions *actions = (Actions *)fl_alloc(alloc, sizeof *actions, _Alignof(Actions));
     if (actions == NULL) {
         return FL_NO_MEMORY;
     }
-    session->actions = actions;
-    FlLagsDef lags = session->def.lags;
+    fl__play(session)->actions = actions;
+    FlLagsDef lags = fl__def(session)->lags;
     lags.self = 0; // until we know
     lags.alloc = *alloc;
-    FlOrderDef order = order_def(&session->def);
+    FlOrderDef order = order_def(fl__def(session));
     FlResult result = fl_lags_create(&lags, now, &actions->lags);
     return result == FL_OK ? fl_order_create(&order, &actions->order) : result;
 }
 
 void fl__actions_destroy(FlSession *session)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     if (actions != NULL) {
         fl_lags_destroy(actions->lags);
         fl_order_destroy(actions->order);
-        fl_free(&session->def.alloc, actions, sizeof *actions);
-        session->actions = NULL;
+        fl_free(&fl__def(session)->alloc, actions, sizeof *actions);
+        fl__play(session)->actions = NULL;
     }
 }
 
@@ -108,40 +108,41 @@ void fl__actions_destroy(FlSession *session)
 
 static bool is_there(const FlSession *session, int32_t number)
 {
-    const Member *member = &session->members[number];
-    bool heard = session->actions->heard[number] == member->incarnation;
-    return member->present && number != session->self && (heard || number == session->host);
+    bool heard =
+        fl__play(session)->actions->heard[number] == fl__member_incarnation(session, number);
+    return fl__member_present(session, number) && number != fl__self(session) &&
+           (heard || number == fl__host(session));
 }
 
 bool fl__actions_reach(const FlSession *session, int32_t number)
 {
-    return session->actions == NULL || is_there(session, number);
+    return fl__play(session)->actions == NULL || is_there(session, number);
 }
 
 /// Tells the lags who came and went since the last time.
 static void follow_members(FlSession *session, FlTime now)
 {
-    Actions *actions = session->actions;
-    if (!actions->started && session->complete && session->self != FL__NONE) {
+    Actions *actions = fl__play(session)->actions;
+    if (!actions->started && fl__is_complete(session) && fl__self(session) != FL__NONE) {
         actions->started = true;
         actions->members = 0;
         actions->greet_next = now;
-        fl_lags_restart(actions->lags, session->self, now);
+        fl_lags_restart(actions->lags, fl__self(session), now);
     }
-    for (int32_t i = 0; i < session->member_count && actions->started; i++) {
-        const Member *member = &session->members[i];
+    for (int32_t i = 0; i < fl__member_count(session) && actions->started; i++) {
+        uint32_t incarnation = fl__member_incarnation(session, i);
         bool was = (actions->members >> i & 1u) != 0;
         bool is = is_there(session, i);
-        if (was == is && (!was || actions->incarnation[i] == member->incarnation)) {
+        if (was == is && (!was || actions->incarnation[i] == incarnation)) {
             continue;
         }
         fl_lags_member(actions->lags, i, is, now);
-        if (is && actions->incarnation[i] != member->incarnation) {
+        if (is && actions->incarnation[i] != incarnation) {
             fl_order_writer(actions->order, i);
         }
         uint64_t bit = UINT64_C(1) << i;
         actions->members = is ? actions->members | bit : actions->members & ~bit;
-        actions->incarnation[i] = member->incarnation;
+        actions->incarnation[i] = incarnation;
     }
 }
 
@@ -159,48 +160,48 @@ static int32_t senders(const Actions *actions)
 /// How many of one sender's may wait here.
 static int32_t share_of(const FlSession *session)
 {
-    int32_t share = session->def.action_capacity / senders(session->actions);
+    int32_t share = fl__def(session)->action_capacity / senders(fl__play(session)->actions);
     return share > 1 ? share : 1;
 }
 
 /// We keep to half of our share: others may play later than we do, and have more of ours waiting.
 static bool may_send(const FlSession *session)
 {
-    const Actions *actions = session->actions;
+    const Actions *actions = fl__play(session)->actions;
     int32_t half = share_of(session) / 2;
-    int32_t most = actions->members == 0 ? session->def.action_capacity : half > 1 ? half : 1;
+    int32_t most = actions->members == 0 ? fl__def(session)->action_capacity : half > 1 ? half : 1;
     return fl_order_room(actions->order) > 0 &&
-           fl_order_waiting(actions->order, session->self) < most;
+           fl_order_waiting(actions->order, fl__self(session)) < most;
 }
 
 /// No play time is later than this. Nobody waits longer than the limit for its own action, and the
 /// way from one to another is no shorter than nothing: A_p + B_i is at most twice the limit.
 static FlTime last_play(const FlSession *session, FlTime now)
 {
-    FlTime limit = session->def.lags.limit_ns;
-    FlTime play = fl_lags_play_time(session->actions->lags, now);
+    FlTime limit = fl__def(session)->lags.limit_ns;
+    FlTime play = fl_lags_play_time(fl__play(session)->actions->lags, now);
     return play != INT64_MIN ? fl_time_add(fl_time_add(play, limit), limit) : INT64_MAX;
 }
 
 /// What came before we knew how far ahead it can be.
 static void trim(FlSession *session, FlTime now)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     FlLagsStatus status = fl_lags_status(actions->lags, now);
     if (status.plays && status.round != actions->trimmed) {
         actions->trimmed = status.round;
         int32_t lost = fl_order_trim(actions->order, last_play(session, now));
-        session->count[FL_SESSION_ACTIONS_LOST] += (uint64_t)lost;
+        fl__count(session, FL_SESSION_ACTIONS_LOST, (uint64_t)lost);
     }
 }
 
 /// Nothing was played here, so nothing may ever be: those who are gone leave their room to others.
 static void make_room(FlSession *session)
 {
-    FlOrder *order = session->actions->order;
-    for (int32_t i = 0; i < session->member_count && fl_order_room(order) == 0; i++) {
-        bool gone = i != session->self && (session->actions->members >> i & 1u) == 0;
-        session->count[FL_SESSION_ACTIONS_LOST] += gone && fl_order_drop(order, i) ? 1 : 0;
+    FlOrder *order = fl__play(session)->actions->order;
+    for (int32_t i = 0; i < fl__member_count(session) && fl_order_room(order) == 0; i++) {
+        bool gone = i != fl__self(session) && (fl__play(session)->actions->members >> i & 1u) == 0;
+        fl__count(session, FL_SESSION_ACTIONS_LOST, gone && fl_order_drop(order, i) ? 1 : 0);
     }
 }
 
@@ -208,21 +209,21 @@ static void make_room(FlSession *session)
 /// those that will be; and shares get smaller, as we hear of others.
 static void keep(FlSession *session, const FlOrdered *action, FlTime now)
 {
-    FlOrder *order = session->actions->order;
+    FlOrder *order = fl__play(session)->actions->order;
     FlTime last = last_play(session, now);
     int32_t share = share_of(session);
     bool fresh = last == INT64_MAX || fl_order_stats(order).given == 0;
     bool sound = action->play <= last;
     while (sound && fresh && fl_order_waiting(order, action->writer) >= share &&
            fl_order_drop(order, action->writer)) {
-        session->count[FL_SESSION_ACTIONS_LOST]++;
+        fl__count(session, FL_SESSION_ACTIONS_LOST, 1);
     }
     if (sound && fresh) {
         make_room(session);
     }
     bool kept = sound && fl_order_waiting(order, action->writer) < share &&
                 fl_order_put(order, action) == FL_OK;
-    session->count[FL_SESSION_ACTIONS_LOST] += kept ? 0 : 1;
+    fl__count(session, FL_SESSION_ACTIONS_LOST, kept ? 0 : 1);
 }
 
 // ---------------------------------------------------------------- the outbox
@@ -236,9 +237,9 @@ static Letter *letter_of(Actions *actions, uint32_t number)
 static uint64_t direct_ones(const FlSession *session)
 {
     uint64_t direct = 0;
-    for (int32_t i = 0; i < session->member_count; i++) {
-        int32_t line = session->members[i].line;
-        bool has_line = line != FL__NONE && (fl__is_host(session) || session->lines[line].heard);
+    for (int32_t i = 0; i < fl__member_count(session); i++) {
+        int32_t line = fl__member_line(session, i);
+        bool has_line = line != FL__NONE && (fl__is_host(session) || fl__line_heard(session, line));
         direct |= has_line ? UINT64_C(1) << i : 0;
     }
     return direct;
@@ -250,7 +251,7 @@ static bool send_over(FlSession *session, int32_t index, const FlEventHead *head
 {
     bool full =
         fl__event_over(session, index, head, letter->bytes, letter->count) == FL_WOULD_BLOCK;
-    session->lines[index].full = full;
+    fl__line_set_full(session, index, full);
     return !full;
 }
 
@@ -262,16 +263,16 @@ static void send_direct(FlSession *session, Letter *letter, const FlEventHead *f
     if (host) {
         letter->left &= direct; // who has no line now is on its way out
     } else if ((letter->left & ~direct) != 0) {
-        direct &= ~(UINT64_C(1) << session->host); // it gets it when it passes it on
+        direct &= ~(UINT64_C(1) << fl__host(session)); // it gets it when it passes it on
     }
-    for (int32_t i = 0; i < session->member_count; i++) {
+    for (int32_t i = 0; i < fl__member_count(session); i++) {
         if ((letter->left & direct & UINT64_C(1) << i) == 0) {
             continue;
         }
         FlEventHead head = *front;
         head.to_count = host ? FL_EVENT_TO_ALL : 1;
         head.to[0] = (uint16_t)i;
-        bool sent = send_over(session, session->members[i].line, &head, letter);
+        bool sent = send_over(session, fl__member_line(session, i), &head, letter);
         letter->left &= sent ? ~(UINT64_C(1) << i) : ~UINT64_C(0);
     }
 }
@@ -279,15 +280,15 @@ static void send_direct(FlSession *session, Letter *letter, const FlEventHead *f
 /// To the others, through the host; they keep their bits if its line is full, or there is none.
 static void send_through_host(FlSession *session, Letter *letter, const FlEventHead *front)
 {
-    int32_t line = session->members[session->host].line;
-    uint64_t direct = direct_ones(session) & ~(UINT64_C(1) << session->host);
+    int32_t line = fl__member_line(session, fl__host(session));
+    uint64_t direct = direct_ones(session) & ~(UINT64_C(1) << fl__host(session));
     uint64_t left = letter->left & ~direct;
     while (left != 0) {
         FlEventHead head = *front;
-        bool to_all = (session->actions->members & ~left) == 0;
+        bool to_all = (fl__play(session)->actions->members & ~left) == 0;
         uint64_t listed = to_all ? left : 0;
         head.to_count = FL_EVENT_TO_ALL;
-        for (int32_t i = 0; i < session->member_count && head.to_count < LIST_MOST && !to_all;
+        for (int32_t i = 0; i < fl__member_count(session) && head.to_count < LIST_MOST && !to_all;
              i++) {
             if ((left >> i & 1u) != 0) {
                 head.to[head.to_count++] = (uint16_t)i;
@@ -304,10 +305,10 @@ static void send_through_host(FlSession *session, Letter *letter, const FlEventH
 
 static void send_letter(FlSession *session, Letter *letter)
 {
-    FlEventHead front = {.from = (uint16_t)session->self, .type = letter->type};
+    FlEventHead front = {.from = (uint16_t)fl__self(session), .type = letter->type};
     front.delivery = (uint8_t)letter->delivery;
-    for (int32_t i = 0; i < session->member_count; i++) {
-        letter->left &= session->members[i].present ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
+    for (int32_t i = 0; i < fl__member_count(session); i++) {
+        letter->left &= fl__member_present(session, i) ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
     }
     send_direct(session, letter, &front);
     if (!fl__is_host(session)) {
@@ -317,7 +318,7 @@ static void send_letter(FlSession *session, Letter *letter)
 
 static void flush(FlSession *session)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     for (uint32_t number = actions->first; number != actions->next; number++) {
         send_letter(session, letter_of(actions, number));
     }
@@ -349,13 +350,13 @@ static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
 /// To a host who is new says so itself.
 static uint64_t greeted(FlSession *session, FlTime now)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     uint64_t present = 0;
     if (fl__is_host(session) || now < actions->greet_next) {
         return 0;
     }
-    for (int32_t i = 0; i < session->member_count; i++) {
-        bool other = session->members[i].present && i != session->self;
+    for (int32_t i = 0; i < fl__member_count(session); i++) {
+        bool other = fl__member_present(session, i) && i != fl__self(session);
         present |= other ? UINT64_C(1) << i : 0;
     }
     actions->greet_next = fl_time_add(now, GREET_EVERY);
@@ -364,7 +365,7 @@ static uint64_t greeted(FlSession *session, FlTime now)
 
 static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t count, FlTime now)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     FlDelivery delivery = delivery_for(actions, count, now);
     Letter *letter = letter_of(actions, actions->next++);
     letter->type = type;
@@ -380,8 +381,8 @@ static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t
 static void advance(void *self, FlTime now)
 {
     FlSession *session = (FlSession *)self;
-    Actions *actions = session->actions;
-    if (actions == NULL || session->state != FL_SESSION_RUNNING) {
+    Actions *actions = fl__play(session)->actions;
+    if (actions == NULL || fl__state(session) != FL_SESSION_RUNNING) {
         return;
     }
     follow_members(session, now);
@@ -397,8 +398,8 @@ static void advance(void *self, FlTime now)
 static FlTime deadline(void *self, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
-    const Actions *actions = session->actions;
-    if (actions == NULL || !actions->started || session->state != FL_SESSION_RUNNING) {
+    const Actions *actions = fl__play(session)->actions;
+    if (actions == NULL || !actions->started || fl__state(session) != FL_SESSION_RUNNING) {
         return FL_FOREVER;
     }
     FlTime lags = has_room(actions) ? fl_lags_deadline(actions->lags, now) : FL_FOREVER;
@@ -418,11 +419,11 @@ const Feature fl__feature_action = {
 bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
                        int32_t count, FlTime now)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     if (actions == NULL) {
         return false;
     }
-    actions->heard[head->from] = session->members[head->from].incarnation;
+    actions->heard[head->from] = fl__member_incarnation(session, head->from);
     follow_members(session, now);
     if (!actions->started) {
         return true; // it does not count us yet
@@ -448,14 +449,14 @@ bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_
 FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, int32_t count,
                         FlTime now)
 {
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     if (fl__replaying(session)) {
         return FL_REPLAYING;
     }
     if (actions == NULL || count < 0 || count > FL_ACTION_BYTES) {
         return FL_BAD_VALUE;
     }
-    if (session->state == FL_SESSION_ENDED) {
+    if (fl__state(session) == FL_SESSION_ENDED) {
         return FL_STALE_ID;
     }
     follow_members(session, now);
@@ -465,7 +466,7 @@ FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, in
         fl_lags_stamp(actions->lags, now, &action.play) != FL_OK) {
         return FL_WOULD_BLOCK;
     }
-    action.writer = session->self;
+    action.writer = fl__self(session);
     action.sequence = ++actions->sequence;
     uint8_t message[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES];
     FlWriter writer;
@@ -473,7 +474,7 @@ FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, in
     fl_action_write(&writer, &action);
     FlResult result = fl_order_put(actions->order, &action);
     put(session, FL__OWN_ACTION, message, fl_writer_size(&writer), now);
-    session->count[FL_SESSION_ACTIONS_SENT]++;
+    fl__count(session, FL_SESSION_ACTIONS_SENT, 1);
     return result;
 }
 
@@ -481,7 +482,7 @@ FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
 {
     FlAction none = {0};
     *action = none;
-    Actions *actions = session->actions;
+    Actions *actions = fl__play(session)->actions;
     if (actions == NULL) {
         return FL_NOT_FOUND;
     }
@@ -490,8 +491,8 @@ FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
     if (fl_order_take(actions->order, play, &out) != FL_OK) {
         return FL_NOT_FOUND;
     }
-    session->count[FL_SESSION_ACTIONS_TAKEN]++;
-    session->count[FL_SESSION_ACTIONS_LATE] += out.late ? 1 : 0;
+    fl__count(session, FL_SESSION_ACTIONS_TAKEN, 1);
+    fl__count(session, FL_SESSION_ACTIONS_LATE, out.late ? 1 : 0);
     action->from = fl__peer_id(session, out.writer);
     action->number = out.writer;
     action->type = out.type;
@@ -505,12 +506,12 @@ FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
 
 FlTime fl_action_deadline(const FlSession *session)
 {
-    const Actions *actions = session->actions;
+    const Actions *actions = fl__play(session)->actions;
     FlTime next = actions != NULL ? fl_order_next(actions->order) : FL_FOREVER;
     return next != FL_FOREVER ? fl_lags_when(actions->lags, next) : FL_FOREVER;
 }
 
 const FlLags *fl_session_lags(const FlSession *session)
 {
-    return session->actions != NULL ? session->actions->lags : NULL;
+    return fl__play(session)->actions != NULL ? fl__play(session)->actions->lags : NULL;
 }

@@ -1,6 +1,7 @@
-// Private to room `session`: what it keeps, and who does what.
+// Private to module `core`: what it keeps, and who does what. Other modules include core.h.
 //
 //   session.c   making and ending one, datagrams in and out, counters
+//   core.c      what other modules ask of it
 //   notice.c    what happened, until the game asks
 //   time.c      session time; and when, in it, something arrived at the other end
 //   member.c    who is in the session
@@ -11,7 +12,7 @@
 //   lanes.c     a crowd's lanes: introduced, sealed, carried (room `crowd` says what)
 //   mesh.c      introduced peers: meeting and reaching each other
 //   succession.c  who leads when the host is gone
-//   features.c  the table of what packets carry; packet.c: its loops
+//   packet.c    loops over the features: what packets carry
 //   manifest.c  what each packet carried, until its fate is known
 //   messages.c  reliable messages: to their feature
 //   welcome.c   WELCOME and MAPPING: the host's first words, and by what clock to read arrivals
@@ -20,9 +21,6 @@
 //   entity.c    the table of entities; the owner's side
 //   remote.c    others' entities: updates and states in, poses out, relaying
 //   news.c      announcements of members and entities
-//   event.c     events: sending, passing on, taking
-//   action.c    actions: played in one order and at one time everywhere
-//   input.c     inputs
 //   view.c      what others see
 //   telling.c   a byte about each of some entities, told in packets that go anyway
 //   attention.c how much everybody looks at what
@@ -30,17 +28,14 @@
 //   upload.c    how much may go out in all
 //   call.c      calls: asking, deciding, answering, passing on
 //   orphan.c    entities whose owner is gone: who has what of them, and who gets them
-//   agreed.c    a timeline's inputs, and comparing it; agreed_players.c: who plays
 //
 // A *member* is anybody in the session, by number; a *line* is a direct connection to one of them.
 // A client of a star has one line and many fellow members; a host has a line to each.
-#ifndef FAIRLEAD_SESSION_PRIVATE_H
-#define FAIRLEAD_SESSION_PRIVATE_H
+#ifndef FAIRLEAD_CORE_PRIVATE_H
+#define FAIRLEAD_CORE_PRIVATE_H
 
-#include "feature.h"
-
-#define FL__NONE (-1)
-#define MESSAGE_ROOM (FL_EVENT_BYTES + 256) // any reliable message
+#include "base/private.h"
+#include "core.h"
 
 // ---------------------------------------------------------------- members and lines
 
@@ -101,13 +96,6 @@ typedef struct Welcome {
     uint32_t share;
 } Welcome;
 
-/// An event that somebody's full queue holds up.
-typedef struct Held {
-    uint8_t *bytes; // MESSAGE_ROOM
-    int32_t count;  // 0: none
-    int32_t to;     // members from this number on have not got it
-} Held;
-
 struct Line {
     bool used;
     bool heard;  // something came over it: the other end is there
@@ -134,7 +122,6 @@ struct Line {
     Mappings heard_map;   // how the other end places them
     int32_t turn;         // the entity slot at which the next packet goes on
     int32_t state_turn;
-    int32_t input_turn;  // the member whose inputs found no room last time
     FlTime state_again;  // a state went out, and has arrived by then or goes again; else FL_FOREVER
     FlTime gather_until; // updates are waiting for others until then; FL_FOREVER: none is waiting
     FlTime report_next;  // host: when the owner's figures go out again,
@@ -146,7 +133,6 @@ struct Line {
     bool blocked;        // something waits for room in its reliable queue,
     bool full;           // an event
     bool short_of_bytes; // something waits for the upload, or for the link's budget
-    Held held;           // an event from here that waits to be passed on
 };
 
 // ---------------------------------------------------------------- entities
@@ -257,13 +243,6 @@ typedef struct Goodbye {
     uint8_t bytes[FL_SEAL_HEAD_BYTES + 1 + FL_SEAL_TAIL_BYTES];
 } Goodbye;
 
-/// Events that arrived and wait to be taken: bytes in a ring, each with its length before it.
-typedef struct EventRing {
-    uint8_t *bytes;
-    int32_t capacity;
-    int64_t head, tail; // bytes ever put in, and taken
-} EventRing;
-
 typedef struct NoticeNode NoticeNode; // notice.c's own
 
 /// Notices that the game has not asked for yet. Nodes by index; FL__NONE: none.
@@ -273,57 +252,6 @@ typedef struct Notices {
     int32_t host; // the one of a new host
     int32_t member_count, gone_count;
 } Notices;
-
-/// One member's inputs.
-typedef struct Inputs {
-    int64_t oldest, newest; // what is here; newest -1: nothing yet
-    FlTime ring_at;         // when the last whole ring of them had come,
-    FlTime ring_before;     // and the one before
-    uint8_t of;             // low bits of the incarnation whose these are
-} Inputs;
-
-/// How far one member's inputs have got over one line.
-typedef struct InputWay {
-    int64_t acked;   // ticks up to here have arrived,
-    int64_t sent;    // up to here are under way; what was lost is not
-    FlTime since;    // something is under way, and nothing has arrived; FL_FOREVER: nothing is
-    FlTime acked_at; // when `acked` was there, by the other end's link clock
-} InputWay;
-
-/// Host: whom a state is being given, and how far that is. It takes as many frames as it needs, so
-/// the state is a copy.
-typedef struct Joiner {
-    int32_t member;  // FL__NONE: nobody
-    int32_t offset;  // of the part of the state that goes next; FL__NONE: it is not copied yet
-    int32_t player;  // after it: whose inputs go next,
-    int64_t told;    // from which tick on; INT64_MIN: who it is goes first
-    int64_t settled; // which state it is
-    int64_t tick;    // the first one it plays at the earliest,
-    int64_t lead;    // and so many after all has been told
-    uint8_t *state;
-    int32_t state_bytes;
-} Joiner;
-
-/// What concerns the game's timeline. Players are members, by number; masks have a bit for each.
-typedef struct Agreed {
-    FlTimeline *timeline; // the game's; NULL: none
-    bool has_state;       // it has begun with one,
-    bool begun;           // and knows who plays
-    int32_t host;         // as it was when we last looked
-    int64_t present;
-    int64_t hashes_next; // the settled state to be told of next
-    uint64_t gone;       // they have left, and their last tick is not known yet,
-    uint64_t resolved;   // or is
-    uint64_t inherited;  // they had left when the host changed, and the new one says so again
-    uint64_t owed;       // what we have of them is to be told: to the host, or as the host
-    int64_t tell_again;  // when what we have of those who are gone is told again
-    int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
-    uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
-    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has,
-    FlTime since[FL_TIMELINE_PLAYERS];   // and since when that is awaited; FL_FOREVER: not yet
-    int64_t told[FL_TIMELINE_PLAYERS];   // the next tick to be told of each; INT64_MIN: the first
-    Joiner joiner;
-} Agreed;
 
 typedef struct Sealed Sealed; // sealed.c's own
 
@@ -347,11 +275,12 @@ typedef struct Upload {
     double header_bytes;        // of packets, per update in them; learnt
 } Upload;
 
-typedef struct Actions Actions; // action.c's own
-typedef struct Lanes Lanes;     // lanes.c's own
+typedef struct Lanes Lanes; // lanes.c's own
 
 struct FlSession {
     FlSessionDef def;
+    FlPlay *play;               // module `play`'s own
+    const FlTimeline *timeline; // the game's, while there is one: nothing changes while it plays
     FlWorld world;
     FlRandom random;
     const char *trouble; // lives for ever; NULL while there is none
@@ -385,31 +314,22 @@ struct FlSession {
     uint32_t own_next;
     FlLedger *ledger; // receivers are lines
     int32_t entity_words, number_words, member_words, by_address_size;
-    uint64_t *state_due;     // [line][entity_words]
+    uint64_t *state_due; // [line][entity_words]
     TellingDue attention_due;
     TellingDue near_due;
-    uint64_t *near;          // [line][entity_words]: of ours, whose replica is near there
-    uint64_t *entity_news;   // [line][number_words]
-    uint64_t *member_news;   // [line][member_words]
-    uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
-    uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
-    uint64_t *reach_due;     // and of what owner that has changed, for whom (reach_next),
-    uint64_t *unmet;         // and who is to be introduced to whom
-
-    Inputs *inputs;       // per member
-    uint8_t *input_bytes; // [member][tick % input_ticks][input_bytes]
-    InputWay *input_way;  // [line][member]
-
-    Agreed agreed;
-    Actions *actions; // NULL: none in this session
+    uint64_t *near;        // [line][entity_words]: of ours, whose replica is near there
+    uint64_t *entity_news; // [line][number_words]
+    uint64_t *member_news; // [line][member_words]
+    uint64_t *scope;       // [entity slot][member_words]: who sees it, of listed ones
+    uint64_t *direct;      // host: [member][member_words]: who reaches whom without us,
+    uint64_t *reach_due;   // and of what owner that has changed, for whom (reach_next),
+    uint64_t *unmet;       // and who is to be introduced to whom
 
     Lanes *lanes_of_crowd; // NULL: no crowd, or not in yet
     int32_t plan_order;    // of a crowd's plane
     FlTime plan_next;      // host: thought of again then
 
     Upload upload;
-    EventRing events;
-    Held held; // our own event, at a host
     Notices notices;
     float *reported; // [entity slot][member]: accumulated error, by the host's reports
 
@@ -433,7 +353,7 @@ struct FlSession {
     Goodbye *goodbyes; // one per line
     Sealed *sealed;    // NULL: anybody may join
 
-    int32_t goodbye_count, held_count;
+    int32_t goodbye_count;
     uint32_t heard_count; // datagrams of any kind
     // flags
     bool complete;  // everything that was there when we joined is known here
@@ -443,7 +363,6 @@ struct FlSession {
     bool has_unmet; // somebody is to be introduced to somebody
     bool has_reach_due;
     bool has_pairs; // sealed: there are or were introduced peers
-    bool stuck;     // messages may wait in links for room that there is now
     bool accepts;   // host: some line may owe an ACCEPT
     bool claiming;  // host: waits for claims
     bool claim_all; // of everything, since we are new
@@ -456,12 +375,9 @@ struct FlSession {
     uint8_t packet[FL_SEAL_PACKET_BYTES];  // what is being built: a payload at FL_SEAL_HEAD_BYTES
     uint8_t opening[FL_SEAL_PACKET_BYTES]; // a sealed datagram being opened
     uint8_t message[MESSAGE_ROOM];         // a reliable message being written or read
-    uint8_t taken[MESSAGE_ROOM];           // the event last given to the game
 };
 
 // ---------------------------------------------------------------- session.c
-
-bool fl__is_host(const FlSession *session);
 
 /// `why` is text that lives for ever.
 void fl__session_end(FlSession *session, const char *why);
@@ -509,8 +425,6 @@ static inline bool fl__mapping_wanted(const Line *line)
 }
 
 // ---------------------------------------------------------------- member.c
-
-FlPeerId fl__peer_id(const FlSession *session, int32_t number);
 
 /// The member's number, or FL__NONE for an id that is stale.
 int32_t fl__member_of(const FlSession *session, FlPeerId peer);
@@ -761,27 +675,16 @@ bool fl__lanes_next(FlSession *session, FlTime now, FlOutgoing *out);
 /// Host: tells which plane is right for those who are there.
 bool fl__lanes_tell_plan(FlSession *session, int32_t line);
 
-// ---------------------------------------------------------------- features.c
-
-/// Adds those that every session has; one more; and what its row is.
-void fl__features_start(FlSession *session);
-void fl__feature_add(FlSession *session, const Feature *feature, void *self);
-uint8_t fl__feature_row(const FlSession *session, const Feature *feature);
-
-extern const Feature fl__feature_crowd, fl__feature_member, fl__feature_clock,
-    fl__feature_succession, fl__feature_mesh, fl__feature_attention, fl__feature_near, fl__feature_event, fl__feature_action,
-    fl__feature_orphan, fl__feature_call, fl__feature_input, fl__feature_motion, fl__feature_state,
-    fl__feature_news, fl__feature_report, fl__feature_agreed;
-
 // ---------------------------------------------------------------- packet.c
-
-const Moment *fl__packet_when(PacketIn *in);
-
-/// The packet carries this, and whoever writes wants to know what becomes of it.
-void fl__packet_note(PacketOut *out, int32_t index, uint32_t value);
 
 /// Tells all features.
 void fl__changed(FlSession *session, const Change *change);
+
+/// A member's things go over this line again, after another way.
+void fl__way_changed(FlSession *session, int32_t line, int32_t member);
+
+/// Features have room for one more message from there.
+bool fl__features_have_room(const FlSession *session, int32_t line);
 void fl__features_advance(FlSession *session, FlTime now);
 void fl__features_look(FlSession *session, int32_t line, FlTime now);
 FlTime fl__features_deadline(FlSession *session, FlTime now);
@@ -830,26 +733,6 @@ void fl__motion_wake(FlSession *session);
 // ---------------------------------------------------------------- welcome.c
 
 #define FL__WELCOME_BYTES 20
-
-// ---------------------------------------------------------------- agreed.c, agreed_players.c
-
-/// A timeline is playing, so nothing may be changed; counted.
-bool fl__replaying(FlSession *session);
-
-void fl__agreed_feed(FlSession *session, int32_t member);
-void fl__agreed_destroy(FlSession *session);
-
-/// Tells what is owed of who plays, as far as queues have room.
-void fl__agreed_tell(FlSession *session);
-void fl__agreed_host(FlSession *session);
-
-
-/// An event of the session's own.
-void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                      int32_t count);
-bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r);
-bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r);
-bool fl__agreed_snapshot(FlSession *session, int32_t from, FlReader *r);
 
 // ---------------------------------------------------------------- entity.c
 
@@ -953,42 +836,6 @@ FlResult fl__tell_host(FlSession *session, const FlWriter *writer);
 int32_t fl__traits_write(const FlEntityDef *def, uint8_t bytes[FL_GROUP_TRAIT_BYTES]);
 bool fl__traits_read(const FlEntityMessage *m, FlEntityDef *def);
 
-// ---------------------------------------------------------------- event.c
-
-/// Types of the session's own events, and sending one: ordered, to a member or (FL__NONE) to all
-/// others.
-enum {
-    FL__OWN_HASHES = FL_EVENT_TYPES,
-    FL__OWN_STRETCH,
-    FL__OWN_ENTER,
-    FL__OWN_SNAPSHOT,
-    FL__OWN_LAGS = FL_EVENT_TYPES + 16, // action.c's
-    FL__OWN_ACTION,
-};
-FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void *bytes,
-                       int32_t count);
-
-/// There is room for one more to be taken.
-bool fl__event_room(const FlSession *session);
-
-/// One event over one line, as its head says. Errors: as fl_link_send.
-FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
-                        const uint8_t *bytes, int32_t count);
-
-// ---------------------------------------------------------------- action.c
-
-/// Only where FlSessionDef says so; the others then do nothing.
-FlResult fl__actions_create(FlSession *session, FlTime now);
-size_t fl__actions_bytes(const FlSessionDef *def);
-void fl__actions_destroy(FlSession *session);
-
-/// An event of its types came. False: no sender writes that.
-bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                       int32_t count, FlTime now);
-
-/// Host: events of these types are passed on to this member: it knows what they are about.
-bool fl__actions_reach(const FlSession *session, int32_t number);
-
 // ---------------------------------------------------------------- call_hit.c
 
 /// A hit that cannot be: it has no sound arguments, or is not what we showed the shooter. What
@@ -1016,15 +863,6 @@ void fl__orphans_make(FlSession *session, int32_t owner);
 /// host since now.
 void fl__orphans_ask(FlSession *session, bool all, FlTime now);
 bool fl__orphans_of(const FlSession *session, int32_t owner);
-
-// ---------------------------------------------------------------- input.c
-
-/// A member's input that is here.
-const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);
-
-/// A member's inputs go over this line again: what it got by another way is not known, so the last
-/// half of what is here is told.
-void fl__input_resume(FlSession *session, int32_t line, int32_t member);
 
 // ---------------------------------------------------------------- telling.c
 
@@ -1088,37 +926,5 @@ void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int
 
 /// A packet was made: what was in it besides payload is shared by its updates.
 void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_bytes);
-
-// ---------------------------------------------------------------- bits in words
-
-static inline void fl__bit_set(uint64_t *words, int32_t i)
-{
-    words[i >> 6] |= UINT64_C(1) << (i & 63);
-}
-
-static inline void fl__bit_clear(uint64_t *words, int32_t i)
-{
-    words[i >> 6] &= ~(UINT64_C(1) << (i & 63));
-}
-
-static inline bool fl__bit(const uint64_t *words, int32_t i)
-{
-    return (words[i >> 6] >> (i & 63) & 1u) != 0;
-}
-
-/// The first bit set at or after `from`, or FL__NONE.
-static inline int32_t fl__bit_next(const uint64_t *words, int32_t word_count, int32_t from)
-{
-    for (int32_t w = from >> 6; w < word_count; w++) {
-        uint64_t bits = words[w];
-        if (w == from >> 6) {
-            bits &= ~UINT64_C(0) << (from & 63);
-        }
-        if (bits != 0) {
-            return w * 64 + __builtin_ctzll(bits);
-        }
-    }
-    return FL__NONE;
-}
 
 #endif

@@ -31,9 +31,18 @@ static void ring_take(EventRing *ring, uint8_t *bytes, int32_t count)
     }
 }
 
-bool fl__event_room(const FlSession *session)
+static Events *events_of(const FlSession *session)
 {
-    return session->events.head - session->events.tail + MESSAGE_ROOM <= session->events.capacity;
+    return &fl__play(session)->events;
+}
+
+// There is room for one more, and none from there waits to be passed on.
+static bool room(const void *self, int32_t line)
+{
+    const Events *events = events_of((const FlSession *)self);
+    const EventRing *ring = &events->ring;
+    return ring->head - ring->tail + MESSAGE_ROOM <= ring->capacity &&
+           events->from[line].count == 0;
 }
 
 static void keep(FlSession *session, const FlEventHead *head, const uint8_t *bytes, int32_t count)
@@ -43,36 +52,40 @@ static void keep(FlSession *session, const FlEventHead *head, const uint8_t *byt
         return;
     }
     // An event may come before the news of its sender; then it is that of whoever has the number.
-    const Member *sender = &session->members[head->from];
     uint8_t front[RING_HEAD] = {
-        (uint8_t)count,          (uint8_t)(count >> 8),
-        (uint8_t)head->from,     (uint8_t)(head->from >> 8),
-        (uint8_t)head->type,     (uint8_t)(head->type >> 8),
-        head->delivery,          (uint8_t)sender->incarnation,
-        sender->present ? 1 : 0,
+        (uint8_t)count,
+        (uint8_t)(count >> 8),
+        (uint8_t)head->from,
+        (uint8_t)(head->from >> 8),
+        (uint8_t)head->type,
+        (uint8_t)(head->type >> 8),
+        head->delivery,
+        (uint8_t)fl__member_incarnation(session, head->from),
+        fl__member_present(session, head->from) ? 1 : 0,
     };
-    ring_put(&session->events, front, RING_HEAD);
-    ring_put(&session->events, bytes, count);
-    session->count[FL_SESSION_EVENTS_TAKEN]++;
+    ring_put(&events_of(session)->ring, front, RING_HEAD);
+    ring_put(&events_of(session)->ring, bytes, count);
+    fl__count(session, FL_SESSION_EVENTS_TAKEN, 1);
 }
 
 FlResult fl_event_take(FlSession *session, FlEvent *event)
 {
     memset(event, 0, sizeof *event);
-    if (session->events.head == session->events.tail) {
+    if (events_of(session)->ring.head == events_of(session)->ring.tail) {
         return FL_NOT_FOUND;
     }
     uint8_t front[RING_HEAD];
-    ring_take(&session->events, front, RING_HEAD);
+    ring_take(&events_of(session)->ring, front, RING_HEAD);
     event->count = front[0] | front[1] << 8;
     event->number = front[2] | front[3] << 8;
-    bool left = front[8] == 1 && front[7] != (uint8_t)session->members[event->number].incarnation;
+    bool left =
+        front[8] == 1 && front[7] != (uint8_t)fl__member_incarnation(session, event->number);
     event->from = fl__peer_id(session, left ? FL__NONE : event->number);
     event->type = (uint16_t)(front[4] | front[5] << 8);
     event->delivery = (FlDelivery)front[6];
-    event->bytes = session->taken;
-    ring_take(&session->events, session->taken, event->count);
-    session->stuck = true; // links that waited for the room can go on
+    event->bytes = events_of(session)->taken;
+    ring_take(&events_of(session)->ring, events_of(session)->taken, event->count);
+    events_of(session)->stuck = true; // links that waited for the room can go on
     return FL_OK;
 }
 
@@ -105,7 +118,7 @@ static FlResult queue(FlSession *session, int32_t line, const FlEventHead *head,
     fl_event_head_write(&w, head);
     fl_writer_bytes(&w, bytes, count);
     FL_ASSERT(!w.failed);
-    return fl_link_send(session->lines[line].link, (FlDelivery)head->delivery, message,
+    return fl_link_send(fl__line_link(session, line), (FlDelivery)head->delivery, message,
                         fl_writer_size(&w));
 }
 
@@ -115,7 +128,7 @@ FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *hea
     if (!fl__news_flush(session, line)) { // who it is from is told before
         return FL_WOULD_BLOCK;
     }
-    fl__line_wake(session, line);
+    fl__line_look(session, line);
     FlResult result = queue(session, line, head, bytes, count);
     if (result == FL_WOULD_BLOCK && is_action(head)) {
         // On a long way the window of unordered ones is soon full. In order small ones share
@@ -141,19 +154,20 @@ static bool pass_on(FlSession *session, Held *held)
     const uint8_t *bytes = fl_reader_bytes(&r, count);
     FlEventHead to_one = head;
     to_one.to_count = FL_EVENT_TO_ALL; // who gets it need not know who else does
-    for (; held->to < session->member_count; held->to++) {
-        const Member *member = &session->members[held->to];
+    for (; held->to < fl__member_count(session); held->to++) {
+        int32_t line = fl__member_line(session, held->to);
         bool waits = is_action(&head) && !fl__actions_reach(session, held->to);
-        if (!member->present || member->line == FL__NONE || !is_for(&head, held->to) || waits) {
+        if (!fl__member_present(session, held->to) || line == FL__NONE ||
+            !is_for(&head, held->to) || waits) {
             continue;
         }
-        FlResult result = fl__event_over(session, member->line, &to_one, bytes, count);
-        session->lines[member->line].full = result == FL_WOULD_BLOCK;
+        FlResult result = fl__event_over(session, line, &to_one, bytes, count);
+        fl__line_set_full(session, line, result == FL_WOULD_BLOCK);
         if (result == FL_WOULD_BLOCK) {
-            fl__line_wake(session, member->line); // which sees for how long
+            fl__line_look(session, line); // which sees for how long
             return false;
         }
-        session->count[FL_SESSION_EVENTS_RELAYED] += head.from != session->self ? 1 : 0;
+        fl__count(session, FL_SESSION_EVENTS_RELAYED, head.from != fl__self(session) ? 1 : 0);
     }
     return true;
 }
@@ -166,7 +180,7 @@ static void begin_held(FlSession *session, Held *held, const uint8_t *bytes, int
     if (pass_on(session, held)) {
         held->count = 0;
     } else {
-        session->held_count++;
+        events_of(session)->held_count++;
     }
 }
 
@@ -174,7 +188,7 @@ static void resume(FlSession *session, Held *held)
 {
     if (held->count > 0 && pass_on(session, held)) {
         held->count = 0;
-        session->held_count--;
+        events_of(session)->held_count--;
     }
 }
 
@@ -182,21 +196,21 @@ static void resume(FlSession *session, Held *held)
 static void advance(void *self, FlTime now)
 {
     FlSession *session = (FlSession *)self;
-    if (session->held_count > 0) {
-        resume(session, &session->held);
-        for (int32_t i = 0; i < session->line_count; i++) {
-            Line *line = &session->lines[i];
-            bool held = line->used && line->held.count > 0;
-            if (held) {
-                resume(session, &line->held);
-                session->stuck = session->stuck || line->held.count == 0;
+    Events *events = events_of(session);
+    if (events->held_count > 0) {
+        resume(session, &events->own);
+        for (int32_t i = 0; i < fl__line_count(session); i++) {
+            Held *held = &events->from[i];
+            if (held->count > 0) {
+                resume(session, held);
+                events->stuck = events->stuck || held->count == 0;
             }
         }
     }
-    if (session->stuck) {
-        session->stuck = false;
-        for (int32_t i = 0; i < session->line_count; i++) {
-            if (session->lines[i].used) {
+    if (events->stuck) {
+        events->stuck = false;
+        for (int32_t i = 0; i < fl__line_count(session); i++) {
+            if (fl__line_used(session, i)) {
                 fl__messages_take(session, i, now);
             }
         }
@@ -207,18 +221,17 @@ static void advance(void *self, FlTime now)
 static bool message(void *self, MessageIn *in)
 {
     FlSession *session = (FlSession *)self;
-    Line *line = &session->lines[in->line];
     FlEventHead head;
-    if (!fl_event_head_read(in->r, &head) || head.from >= session->member_count) {
+    if (!fl_event_head_read(in->r, &head) || head.from >= fl__member_count(session)) {
         return false;
     }
     bool host = fl__is_host(session);
-    bool theirs = head.from == line->member || (!host && line->member == session->host);
+    bool theirs = head.from == in->from || (!host && in->from == fl__host(session));
     int32_t bytes = fl_reader_left(in->r);
     if (!theirs || bytes > FL_EVENT_BYTES) {
         return false;
     }
-    if (is_for(&head, session->self)) {
+    if (is_for(&head, fl__self(session))) {
         const uint8_t *start = fl_reader_bytes(in->r, bytes);
         if (!is_action(&head)) {
             keep(session, &head, start, bytes);
@@ -227,16 +240,18 @@ static bool message(void *self, MessageIn *in)
         }
     }
     if (host) {
-        begin_held(session, &line->held, session->message, in->bytes);
+        begin_held(session, &events_of(session)->from[in->line], in->r->bytes, in->bytes);
     }
     return true;
 }
 
 static void changed(void *self, const Change *change)
 {
-    FlSession *session = (FlSession *)self;
+    Events *events = events_of((const FlSession *)self);
     if (change->kind == CHANGE_LINE_CLOSED) {
-        session->held_count -= session->lines[change->line].held.count > 0 ? 1 : 0;
+        Held *held = &events->from[change->line];
+        events->held_count -= held->count > 0 ? 1 : 0;
+        held->count = 0;
     }
 }
 
@@ -244,6 +259,7 @@ const Feature fl__feature_event = {
     .name = "event",
     .messages = {FL_GROUP_EVENT, 1},
     .advance = advance,
+    .room = room,
     .message = message,
     .changed = changed,
 };
@@ -254,13 +270,13 @@ static FlResult send_direct(FlSession *session, int32_t line, const FlEventHead 
                             const FlEvent *event)
 {
     FlResult result = fl__event_over(session, line, head, event->bytes, event->count);
-    session->count[FL_SESSION_EVENTS_SENT] += result == FL_OK ? 1 : 0;
+    fl__count(session, FL_SESSION_EVENTS_SENT, result == FL_OK ? 1 : 0);
     return result;
 }
 
 static FlResult send_as_host(FlSession *session, const FlEventHead *head, const FlEvent *event)
 {
-    if (session->held.count > 0) {
+    if (events_of(session)->own.count > 0) {
         return FL_WOULD_BLOCK;
     }
     uint8_t message[MESSAGE_ROOM];
@@ -268,8 +284,8 @@ static FlResult send_as_host(FlSession *session, const FlEventHead *head, const 
     fl_writer_init(&w, message, MESSAGE_ROOM);
     fl_event_head_write(&w, head);
     fl_writer_bytes(&w, event->bytes, event->count);
-    begin_held(session, &session->held, message, fl_writer_size(&w));
-    session->count[FL_SESSION_EVENTS_SENT]++;
+    begin_held(session, &events_of(session)->own, message, fl_writer_size(&w));
+    fl__count(session, FL_SESSION_EVENTS_SENT, 1);
     return FL_OK;
 }
 
@@ -285,10 +301,10 @@ static FlResult check(FlSession *session, int32_t to_count, const FlEvent *event
         event->type >= FL_EVENT_TYPES) {
         return FL_BAD_VALUE;
     }
-    if (session->state == FL_SESSION_ENDED) {
+    if (fl__state(session) == FL_SESSION_ENDED) {
         return FL_STALE_ID;
     }
-    return session->complete ? FL_OK : FL_WOULD_BLOCK;
+    return fl__is_complete(session) ? FL_OK : FL_WOULD_BLOCK;
 }
 
 static FlResult send_event(FlSession *session, const FlEventHead *head, const FlEvent *event)
@@ -296,7 +312,7 @@ static FlResult send_event(FlSession *session, const FlEventHead *head, const Fl
     if (fl__is_host(session)) {
         return send_as_host(session, head, event);
     }
-    int32_t line = session->members[session->host].line;
+    int32_t line = fl__member_line(session, fl__host(session));
     bool short_cut = head->to_count == 1 && event->delivery != FL_DELIVERY_ORDERED;
     if (short_cut) {
         line = fl__route(session, head->to[0]);
@@ -311,13 +327,13 @@ FlResult fl_event_send_some(FlSession *session, const FlPeerId *to, int32_t to_c
     if (result != FL_OK || to_count == 0) {
         return result;
     }
-    FlEventHead head = {.from = (uint16_t)session->self,
+    FlEventHead head = {.from = (uint16_t)fl__self(session),
                         .type = event->type,
                         .delivery = (uint8_t)event->delivery,
                         .to_count = to_count};
     for (int32_t i = 0; i < to_count; i++) {
         int32_t member = fl__member_of(session, to[i]);
-        if (member == FL__NONE || member == session->self) {
+        if (member == FL__NONE || member == fl__self(session)) {
             return FL_STALE_ID;
         }
         head.to[i] = (uint16_t)member;
@@ -334,7 +350,7 @@ FlResult fl_event_send(FlSession *session, FlPeerId to, const FlEvent *event)
     if (result != FL_OK) {
         return result;
     }
-    FlEventHead head = {.from = (uint16_t)session->self,
+    FlEventHead head = {.from = (uint16_t)fl__self(session),
                         .type = event->type,
                         .delivery = (uint8_t)event->delivery,
                         .to_count = FL_EVENT_TO_ALL};
@@ -348,7 +364,7 @@ FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void
                      .delivery = FL_DELIVERY_ORDERED,
                      .bytes = (const uint8_t *)bytes,
                      .count = count};
-    FlEventHead head = {.from = (uint16_t)session->self,
+    FlEventHead head = {.from = (uint16_t)fl__self(session),
                         .type = type,
                         .delivery = (uint8_t)event.delivery,
                         .to_count = to == FL__NONE ? FL_EVENT_TO_ALL : 1};

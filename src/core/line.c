@@ -102,7 +102,7 @@ size_t fl__line_bytes(const FlSessionDef *def)
     size_t link;
     size_t buffers;
     fl_link_memory(&def->link, &link, &buffers);
-    return sizeof(Line) + sizeof(FlTime) + link + buffers + fl__manifest_bytes(def) + MESSAGE_ROOM;
+    return sizeof(Line) + sizeof(FlTime) + link + buffers + fl__manifest_bytes(def);
 }
 
 #define DIRECT_TIMEOUT FL_SEC(60) // the host says sooner who is gone
@@ -138,14 +138,12 @@ static void line_release(FlSession *session, Line *line)
 {
     fl_link_destroy(line->link);
     fl__manifest_destroy(session, &line->manifest);
-    fl_free(&session->def.alloc, line->held.bytes, MESSAGE_ROOM);
 }
 
 static bool line_reserve(FlSession *session, Line *line, FlTime now)
 {
     FlLinkDef def = link_def(session, line);
-    line->held.bytes = (uint8_t *)fl_alloc(&session->def.alloc, MESSAGE_ROOM, 1);
-    bool good = fl__manifest_create(session, &line->manifest) && line->held.bytes != NULL &&
+    bool good = fl__manifest_create(session, &line->manifest) &&
                 fl_link_create(&def, now, &line->link) == FL_OK;
     if (!good) {
         line_release(session, line);
@@ -203,7 +201,7 @@ void fl__session_alone(FlSession *session, FlLeft left, FlTime now)
 }
 
 // What to tell the game when the host is gone.
-static const char *why_lost(const FlSession *session, FlLeft left)
+static const char *why_lost(FlLeft left, bool took_messages)
 {
     if (left == FL_LEFT_STALLED) {
         return "The host has not taken our messages for longer than the time-out. Join again.";
@@ -212,7 +210,7 @@ static const char *why_lost(const FlSession *session, FlLeft left)
         return "The host has not been heard from for longer than the time-out: it ended, or the "
                "line broke. Join again.";
     }
-    if (!fl__event_room(session)) {
+    if (!took_messages) {
         return "The host has sent us away, or has left: too many events were not taken here. Call "
                "fl_event_take every frame until it has no more.";
     }
@@ -225,6 +223,7 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
     int32_t member = line->member;
     bool direct = line->direct;
     bool host = fl__is_host(session);
+    bool took_messages = fl__features_have_room(session, index);
     if (left != FL_LEFT_GOODBYE && host) {
         fl__join_away(session, line, left, now);
     } else if (left != FL_LEFT_GOODBYE) {
@@ -239,7 +238,7 @@ void fl__line_lost(FlSession *session, int32_t index, FlLeft left, FlTime now)
         fl__mesh_parted(session, member, now);
     } else if (!fl__succession_begin(session, now)) {
         fl__session_alone(session, left, now);
-        fl__session_end(session, why_lost(session, left));
+        fl__session_end(session, why_lost(left, took_messages));
     }
 }
 

@@ -12,7 +12,7 @@
 // not, are at most upload_bytes_s. Joining and saying goodbye are counted, but do not wait.
 #include "private.h"
 
-#define RESERVE 320.0
+#define RESERVE 400.0
 #define BURST_SECONDS 0.1
 #define BURST_AT_LEAST 1024.0
 #define SLOT_NS FL_MS(8)

@@ -42,11 +42,11 @@ static bool send_own(FlSession *session, int32_t to, uint16_t type, const FlWrit
 // queue is full, and *next is where to go on.
 static bool tell_stretch(FlSession *session, int32_t to, int32_t member, bool final, int64_t *next)
 {
-    const Agreed *agreed = &session->agreed;
-    int32_t input_bytes = session->def.input_bytes;
+    const Agreed *agreed = &fl__play(session)->agreed;
+    int32_t input_bytes = fl__def(session)->input_bytes;
     int32_t most = PART_BYTES / input_bytes;
     int64_t newest = fl_timeline_known(agreed->timeline, member);
-    int64_t least = *next == INT64_MIN ? newest + 1 - session->def.input_ticks : *next;
+    int64_t least = *next == INT64_MIN ? newest + 1 - fl__def(session)->input_ticks : *next;
     int64_t first = newest + 1;
     while (first > least && fl_timeline_input_at(agreed->timeline, member, first - 1) != NULL) {
         first--;
@@ -82,7 +82,7 @@ static bool tell_stretch(FlSession *session, int32_t to, int32_t member, bool fi
 
 static void resolve(FlSession *session, int32_t member, int64_t newest)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     int64_t tick = newest + 1;
     FlResult result = fl_timeline_leave(agreed->timeline, member, tick);
     if (result == FL_OUT_OF_ORDER) {
@@ -93,7 +93,7 @@ static void resolve(FlSession *session, int32_t member, int64_t newest)
         tick = tick > settled ? tick : settled;
         tick = tick > first ? tick : first;
         result = fl_timeline_leave(agreed->timeline, member, tick);
-        session->count[FL_SESSION_UNTIMELY]++;
+        fl__count(session, FL_SESSION_UNTIMELY, 1);
     }
     if (result != FL_OK) {
         return; // who had the number before is still to be settled
@@ -108,9 +108,9 @@ static void resolve(FlSession *session, int32_t member, int64_t newest)
 
 static void left(FlSession *session, int32_t member)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     agreed->joiner.member = agreed->joiner.member == member ? FL__NONE : agreed->joiner.member;
-    bool plays = agreed->timeline != NULL && agreed->begun && member != session->self &&
+    bool plays = agreed->timeline != NULL && agreed->begun && member != fl__self(session) &&
                  member < FL_TIMELINE_PLAYERS &&
                  fl_timeline_plays(agreed->timeline, member, INT64_MAX - 1);
     if (!plays) {
@@ -130,9 +130,9 @@ static void left(FlSession *session, int32_t member)
 // all have. Newcomers are asked as well: they may have settled more of it than we have.
 static int32_t next_untold(const FlSession *session, int32_t member, int32_t from)
 {
-    const Agreed *agreed = &session->agreed;
-    for (int32_t i = from; i < session->seat_count; i++) {
-        bool asked = i != session->self && i != member && session->members[i].present &&
+    const Agreed *agreed = &fl__play(session)->agreed;
+    for (int32_t i = from; i < fl__seat_count(session); i++) {
+        bool asked = i != fl__self(session) && i != member && fl__member_present(session, i) &&
                      (agreed->gone & bit_of(i)) == 0 &&
                      fl_timeline_plays(agreed->timeline, i, INT64_MAX - 1);
         if (asked && (agreed->tails[member] & bit_of(i)) == 0) {
@@ -148,9 +148,9 @@ static void send_silent_away(FlSession *session, int32_t member, FlTime now)
 {
     for (int32_t i = next_untold(session, member, 0); i != FL__NONE;
          i = next_untold(session, member, i + 1)) {
-        int32_t line = session->members[i].line;
+        int32_t line = fl__member_line(session, i);
         if (line != FL__NONE) {
-            session->count[FL_SESSION_STALLED]++;
+            fl__count(session, FL_SESSION_STALLED, 1);
             fl__line_lost(session, line, FL_LEFT_UNANSWERED, now);
         }
     }
@@ -159,16 +159,16 @@ static void send_silent_away(FlSession *session, int32_t member, FlTime now)
 static void advance(void *self, FlTime now)
 {
     FlSession *session = (FlSession *)self;
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     if (agreed->gone == 0 || !fl__is_host(session)) {
         return;
     }
-    for (int32_t m = 0; m < session->seat_count; m++) {
+    for (int32_t m = 0; m < fl__seat_count(session); m++) {
         if ((agreed->gone & bit_of(m)) == 0) {
             continue;
         }
         agreed->since[m] = agreed->since[m] == FL_FOREVER ? now : agreed->since[m];
-        if (fl_span(now, agreed->since[m]) > session->def.link.timeout_ns) {
+        if (fl_span(now, agreed->since[m]) > fl__def(session)->link.timeout_ns) {
             send_silent_away(session, m, now);
         }
     }
@@ -176,8 +176,8 @@ static void advance(void *self, FlTime now)
 
 static void tell_as_host(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
-    for (int32_t m = 0; m < session->seat_count; m++) {
+    Agreed *agreed = &fl__play(session)->agreed;
+    for (int32_t m = 0; m < fl__seat_count(session); m++) {
         if ((agreed->gone & bit_of(m)) != 0 && next_untold(session, m, 0) == FL__NONE) {
             resolve(session, m, fl_timeline_known(agreed->timeline, m));
         }
@@ -192,13 +192,13 @@ static void tell_as_host(FlSession *session)
 // may matter: whoever lacks one has settled nothing after it, and is not further behind.
 static uint64_t to_be_told_again(const FlSession *session)
 {
-    const Agreed *agreed = &session->agreed;
+    const Agreed *agreed = &fl__play(session)->agreed;
     uint64_t again = agreed->gone;
     int64_t settled;
     (void)fl_timeline_settled(agreed->timeline, &settled);
-    for (int32_t m = 0; m < session->seat_count; m++) {
+    for (int32_t m = 0; m < fl__seat_count(session); m++) {
         if ((agreed->inherited & agreed->resolved & bit_of(m)) != 0 &&
-            fl_timeline_known(agreed->timeline, m) > settled - session->def.input_ticks) {
+            fl_timeline_known(agreed->timeline, m) > settled - fl__def(session)->input_ticks) {
             again |= bit_of(m);
         }
     }
@@ -207,14 +207,14 @@ static uint64_t to_be_told_again(const FlSession *session)
 
 static void tell_as_client(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     if (agreed->owed == 0 && agreed->present >= agreed->tell_again) {
         agreed->owed = to_be_told_again(session);
     }
-    for (int32_t m = 0; m < session->seat_count; m++) {
+    for (int32_t m = 0; m < fl__seat_count(session); m++) {
         bool final = (agreed->resolved & bit_of(m)) != 0;
         if ((agreed->owed & bit_of(m)) != 0 &&
-            tell_stretch(session, session->host, m, final, &agreed->told[m])) {
+            tell_stretch(session, fl__host(session), m, final, &agreed->told[m])) {
             agreed->owed &= ~bit_of(m);
             agreed->tell_again = agreed->present + TELL_AGAIN_TICKS;
         }
@@ -223,12 +223,12 @@ static void tell_as_client(FlSession *session)
 
 void fl__agreed_host(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
-    if (agreed->host == session->host) {
+    Agreed *agreed = &fl__play(session)->agreed;
+    if (agreed->host == fl__host(session)) {
         return;
     }
     // A new one: it needs to know what each has, and who knows the last word of its predecessor.
-    agreed->host = session->host;
+    agreed->host = fl__host(session);
     agreed->inherited = agreed->gone | agreed->resolved;
     agreed->owed = agreed->inherited;
     agreed->joiner.member = FL__NONE;
@@ -243,10 +243,10 @@ void fl__agreed_host(FlSession *session)
 
 static void take_stretch(FlSession *session, const FlStretchMessage *m)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     for (int32_t i = 0; i < m->count; i++) {
         FlResult result = fl_timeline_input(agreed->timeline, m->player, m->first + i,
-                                            m->bytes + i * session->def.input_bytes);
+                                            m->bytes + i * fl__def(session)->input_bytes);
         (void)result; // settled already, or here
     }
 }
@@ -255,7 +255,7 @@ static void take_stretch(FlSession *session, const FlStretchMessage *m)
 // nowhere behind what is settled, and came with the inputs.
 static bool is_believed(const FlSession *session, const FlStretchMessage *m)
 {
-    const Agreed *agreed = &session->agreed;
+    const Agreed *agreed = &fl__play(session)->agreed;
     int64_t settled;
     (void)fl_timeline_settled(agreed->timeline, &settled);
     return (agreed->inherited & bit_of(m->player)) != 0 && m->newest + 1 >= settled &&
@@ -265,7 +265,7 @@ static bool is_believed(const FlSession *session, const FlStretchMessage *m)
 // To a newcomer: what was played since the state that it has.
 static void hear_of_cast(FlSession *session, const FlStretchMessage *m)
 {
-    if (fl_timeline_first(session->agreed.timeline, m->player) == FL_TIMELINE_NEVER) {
+    if (fl_timeline_first(fl__play(session)->agreed.timeline, m->player) == FL_TIMELINE_NEVER) {
         return; // not told of yet
     }
     take_stretch(session, m);
@@ -276,16 +276,16 @@ static void hear_of_cast(FlSession *session, const FlStretchMessage *m)
 
 bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     fl__agreed_host(session);
     FlStretchMessage m;
-    if (!fl_stretch_message_read(r, agreed->present, session->def.input_bytes, &m) ||
-        m.player >= session->seat_count) {
+    if (!fl_stretch_message_read(r, agreed->present, fl__def(session)->input_bytes, &m) ||
+        m.player >= fl__seat_count(session)) {
         return false;
     }
     uint64_t bit = bit_of(m.player);
     bool ours = fl__is_host(session);
-    if (!ours && from != session->host) {
+    if (!ours && from != fl__host(session)) {
         return true;
     }
     if (!agreed->begun) {
@@ -315,7 +315,7 @@ static bool tell_enter(FlSession *session, int32_t to, int32_t member, int64_t t
 {
     uint8_t bytes[FL_EVENT_SHORT_BYTES];
     FlWriter w;
-    FlEnterMessage m = {member, (uint8_t)session->members[member].incarnation, tick};
+    FlEnterMessage m = {member, (uint8_t)fl__member_incarnation(session, member), tick};
     fl_writer_init(&w, bytes, sizeof bytes);
     fl_enter_message_write(&w, &m);
     return send_own(session, to, FL__OWN_ENTER, &w);
@@ -324,30 +324,32 @@ static bool tell_enter(FlSession *session, int32_t to, int32_t member, int64_t t
 // False: that cannot be any more.
 static bool entered(FlSession *session, int32_t member, int64_t tick)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     if (fl_timeline_enter(agreed->timeline, member, tick) != FL_OK) {
-        session->count[FL_SESSION_UNTIMELY]++;
+        fl__count(session, FL_SESSION_UNTIMELY, 1);
         return false;
     }
     agreed->resolved &= ~bit_of(member);
     agreed->inherited &= ~bit_of(member);
     agreed->owed &= ~bit_of(member);
     agreed->fed[member] = tick;
-    agreed->of[member] = session->inputs[member].of;
+    agreed->of[member] = fl__play(session)->inputs.of[member].of;
     return true;
 }
 
 bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
 {
     FlEnterMessage m;
-    if (!fl_enter_message_read(r, session->agreed.present, &m) || m.player >= session->seat_count ||
-        from != session->host) {
+    if (!fl_enter_message_read(r, fl__play(session)->agreed.present, &m) ||
+        m.player >= fl__seat_count(session) || from != fl__host(session)) {
         return false;
     }
     bool plays = entered(session, m.player, m.tick);
-    session->agreed.begun = session->agreed.begun || (plays && m.player == session->self);
-    for (int32_t i = 0; i < session->seat_count && session->agreed.begun; i++) {
-        bool there = session->members[i].present || (session->agreed.gone & bit_of(i)) != 0;
+    fl__play(session)->agreed.begun =
+        fl__play(session)->agreed.begun || (plays && m.player == fl__self(session));
+    for (int32_t i = 0; i < fl__seat_count(session) && fl__play(session)->agreed.begun; i++) {
+        bool there =
+            fl__member_present(session, i) || (fl__play(session)->agreed.gone & bit_of(i)) != 0;
         if (!there) {
             left(session, i); // perhaps that came before this
         }
@@ -358,8 +360,8 @@ bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r)
 // Everybody who plays at a tick does so for good, so that a newcomer needs to be told no more.
 static bool cast_is_steady(const FlSession *session, int64_t tick)
 {
-    const Agreed *agreed = &session->agreed;
-    for (int32_t m = 0; m < session->seat_count; m++) {
+    const Agreed *agreed = &fl__play(session)->agreed;
+    for (int32_t m = 0; m < fl__seat_count(session); m++) {
         if (fl_timeline_plays(agreed->timeline, m, tick) &&
             !fl_timeline_plays(agreed->timeline, m, INT64_MAX - 1)) {
             return false;
@@ -371,7 +373,7 @@ static bool cast_is_steady(const FlSession *session, int64_t tick)
 // The settled state in parts. False: a queue is full.
 static bool tell_state(FlSession *session)
 {
-    Joiner *joiner = &session->agreed.joiner;
+    Joiner *joiner = &fl__play(session)->agreed.joiner;
     while (joiner->offset < joiner->state_bytes) {
         uint8_t bytes[FL_EVENT_BYTES];
         FlWriter w;
@@ -393,8 +395,8 @@ static bool tell_state(FlSession *session)
 // full; or they are forgotten, and another state is told.
 static bool tell_player(FlSession *session, int32_t member)
 {
-    const FlTimeline *timeline = session->agreed.timeline;
-    Joiner *joiner = &session->agreed.joiner;
+    const FlTimeline *timeline = fl__play(session)->agreed.timeline;
+    Joiner *joiner = &fl__play(session)->agreed.joiner;
     int64_t first = fl_timeline_first(timeline, member);
     bool never = first == FL_TIMELINE_NEVER;
     first = first > joiner->settled ? first : joiner->settled;
@@ -419,7 +421,7 @@ static bool tell_player(FlSession *session, int32_t member)
 // False: it goes on with the next call.
 static bool tell_joiner(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     Joiner *joiner = &agreed->joiner;
     if (joiner->offset == FL__NONE) {
         const void *state = fl_timeline_settled(agreed->timeline, &joiner->settled);
@@ -433,7 +435,7 @@ static bool tell_joiner(FlSession *session)
     if (!tell_state(session)) {
         return false;
     }
-    for (; joiner->player < session->seat_count; joiner->player++) {
+    for (; joiner->player < fl__seat_count(session); joiner->player++) {
         if (agreed->gone != 0 || !tell_player(session, joiner->player)) {
             return false; // how many inputs there are is still to be known
         }
@@ -443,7 +445,7 @@ static bool tell_joiner(FlSession *session)
 
 static FlResult enter(FlSession *session, int32_t member, int64_t tick)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     if (fl_peer_count(session) > 0 && !tell_enter(session, FL__NONE, member, tick)) {
         return FL_WOULD_BLOCK;
     }
@@ -457,21 +459,21 @@ static FlResult enter(FlSession *session, int32_t member, int64_t tick)
 
 static void tell_newcomer(FlSession *session)
 {
-    Joiner *joiner = &session->agreed.joiner;
+    Joiner *joiner = &fl__play(session)->agreed.joiner;
     if (joiner->member == FL__NONE || !tell_joiner(session)) {
         return;
     }
-    int64_t tick = session->agreed.present + joiner->lead;
+    int64_t tick = fl__play(session)->agreed.present + joiner->lead;
     FlResult result = enter(session, joiner->member, tick > joiner->tick ? tick : joiner->tick);
     if (result != FL_WOULD_BLOCK) {
-        session->count[FL_SESSION_UNTIMELY] += result != FL_OK ? 1 : 0;
+        fl__count(session, FL_SESSION_UNTIMELY, result != FL_OK ? 1 : 0);
         joiner->member = FL__NONE;
     }
 }
 
 FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     Joiner *joiner = &agreed->joiner;
     int32_t member = fl__member_of(session, peer);
     if (member == FL__NONE) {
@@ -491,7 +493,7 @@ FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick)
     if (fl_timeline_plays(agreed->timeline, member, INT64_MAX - 1) || tick < settled) {
         return FL_OUT_OF_ORDER;
     }
-    if (member == session->self) {
+    if (member == fl__self(session)) {
         return enter(session, member, tick);
     }
     joiner->member = member;
@@ -503,9 +505,9 @@ FlResult fl_session_player(FlSession *session, FlPeerId peer, int64_t tick)
 
 bool fl__agreed_snapshot(FlSession *session, int32_t from, FlReader *r)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     FlSnapshotMessage m;
-    if (!fl_snapshot_message_read(r, &m) || from != session->host) {
+    if (!fl_snapshot_message_read(r, &m) || from != fl__host(session)) {
         return false;
     }
     if (agreed->begun) {

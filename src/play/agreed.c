@@ -8,18 +8,10 @@
 
 enum { HASHES_EVERY = 16 }; // settled ticks
 
-bool fl__replaying(FlSession *session)
-{
-    const FlTimeline *timeline = session->agreed.timeline;
-    bool playing = timeline != NULL && fl_timeline_playing(timeline);
-    session->count[FL_SESSION_REPLAY_WRITES] += playing ? 1 : 0;
-    return playing;
-}
-
 void fl__agreed_destroy(FlSession *session)
 {
-    Joiner *joiner = &session->agreed.joiner;
-    fl_free(&session->def.alloc, joiner->state, (size_t)joiner->state_bytes);
+    Joiner *joiner = &fl__play(session)->agreed.joiner;
+    fl_free(&fl__def(session)->alloc, joiner->state, (size_t)joiner->state_bytes);
     joiner->state = NULL;
 }
 
@@ -28,16 +20,17 @@ FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline, bool begu
     Agreed fresh = {.timeline = timeline,
                     .begun = begun,
                     .has_state = begun,
-                    .host = session->host,
+                    .host = fl__host(session),
                     .joiner = {.member = FL__NONE}};
     if (timeline != NULL) {
         const FlTimelineDef *def = fl_timeline_def(timeline);
-        if (def->input_bytes != session->def.input_bytes ||
-            def->player_capacity < session->seat_count) {
+        if (def->input_bytes != fl__def(session)->input_bytes ||
+            def->player_capacity < fl__seat_count(session)) {
             return FL_BAD_VALUE;
         }
         fresh.joiner.state_bytes = def->state_bytes;
-        fresh.joiner.state = (uint8_t *)fl_alloc(&session->def.alloc, (size_t)def->state_bytes, 1);
+        fresh.joiner.state =
+            (uint8_t *)fl_alloc(&fl__def(session)->alloc, (size_t)def->state_bytes, 1);
         if (fresh.joiner.state == NULL) {
             return FL_NO_MEMORY;
         }
@@ -48,7 +41,8 @@ FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline, bool begu
         fresh.told[m] = INT64_MIN;
     }
     fl__agreed_destroy(session);
-    session->agreed = fresh;
+    fl__timeline_set(session, timeline);
+    fl__play(session)->agreed = fresh;
     return FL_OK;
 }
 
@@ -56,8 +50,8 @@ FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline, bool begu
 
 void fl__agreed_feed(FlSession *session, int32_t member)
 {
-    Agreed *agreed = &session->agreed;
-    const Inputs *in = &session->inputs[member];
+    Agreed *agreed = &fl__play(session)->agreed;
+    const Inputs *in = &fl__play(session)->inputs.of[member];
     int64_t known = fl_timeline_known(agreed->timeline, member);
     uint64_t bit = UINT64_C(1) << member;
     if (known == INT64_MIN || in->newest < 0) {
@@ -83,7 +77,7 @@ void fl__agreed_feed(FlSession *session, int32_t member)
 
 static void tell_hashes(FlSession *session)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     int64_t settled;
     (void)fl_timeline_settled(agreed->timeline, &settled);
     bool host = fl__is_host(session);
@@ -101,7 +95,7 @@ static void tell_hashes(FlSession *session)
         fl_writer_init(&w, bytes, sizeof bytes);
         fl_hashes_message_write(&w, &message);
         FL_ASSERT(!w.failed);
-        if (fl__event_own(session, host ? FL__NONE : session->host, FL__OWN_HASHES, bytes,
+        if (fl__event_own(session, host ? FL__NONE : fl__host(session), FL__OWN_HASHES, bytes,
                           fl_writer_size(&w)) != FL_OK) {
             return;
         }
@@ -112,11 +106,12 @@ static void tell_hashes(FlSession *session)
 static bool hear_hashes(FlSession *session, int32_t from, FlReader *r)
 {
     FlHashesMessage message;
-    if (!fl_hashes_message_read(r, session->agreed.present, &message)) {
+    if (!fl_hashes_message_read(r, fl__play(session)->agreed.present, &message)) {
         return false;
     }
     for (int32_t i = 0; i < message.count; i++) {
-        fl_timeline_hash_heard(session->agreed.timeline, from, message.first + i, message.hash[i]);
+        fl_timeline_hash_heard(fl__play(session)->agreed.timeline, from, message.first + i,
+                               message.hash[i]);
     }
     return true;
 }
@@ -129,22 +124,22 @@ void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t
     FlReader r;
     fl_reader_init(&r, bytes, count);
     bool sound = true;
-    if (session->agreed.timeline == NULL) {
+    if (fl__play(session)->agreed.timeline == NULL) {
         return; // this game has none, or not yet
     }
-    if (head->from >= session->seat_count) {
-        session->count[FL_SESSION_MALFORMED]++;
+    if (head->from >= fl__seat_count(session)) {
+        fl__count(session, FL_SESSION_MALFORMED, 1);
         return;
     }
     switch (head->type) {
     case FL__OWN_HASHES:
-        sound = !session->agreed.begun || hear_hashes(session, head->from, &r);
+        sound = !fl__play(session)->agreed.begun || hear_hashes(session, head->from, &r);
         break;
     case FL__OWN_STRETCH:
-        sound = !session->agreed.has_state || fl__agreed_stretch(session, head->from, &r);
+        sound = !fl__play(session)->agreed.has_state || fl__agreed_stretch(session, head->from, &r);
         break;
     case FL__OWN_ENTER:
-        sound = !session->agreed.has_state || fl__agreed_enter(session, head->from, &r);
+        sound = !fl__play(session)->agreed.has_state || fl__agreed_enter(session, head->from, &r);
         break;
     case FL__OWN_SNAPSHOT:
         sound = fl__agreed_snapshot(session, head->from, &r);
@@ -153,14 +148,14 @@ void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t
         sound = false;
         break;
     }
-    session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
+    fl__count(session, FL_SESSION_MALFORMED, sound ? 0 : 1);
 }
 
 // ---------------------------------------------------------------- every frame
 
 FlResult fl_session_advance(FlSession *session, int64_t present)
 {
-    Agreed *agreed = &session->agreed;
+    Agreed *agreed = &fl__play(session)->agreed;
     if (agreed->timeline == NULL) {
         return FL_NOT_FOUND;
     }
@@ -169,11 +164,11 @@ FlResult fl_session_advance(FlSession *session, int64_t present)
     }
     agreed->present = present > agreed->present ? present : agreed->present;
     fl__agreed_host(session);
-    for (int32_t member = 0; member < session->seat_count; member++) {
+    for (int32_t member = 0; member < fl__seat_count(session); member++) {
         fl__agreed_feed(session, member);
     }
     fl_timeline_advance(agreed->timeline, agreed->present);
-    if (session->state == FL_SESSION_RUNNING && session->complete) {
+    if (fl__state(session) == FL_SESSION_RUNNING && fl__is_complete(session)) {
         fl__agreed_tell(session);
         tell_hashes(session);
     }

@@ -5,7 +5,7 @@
 static bool next_message(FlSession *session, int32_t index, int32_t *count)
 {
     Line *line = &session->lines[index];
-    if (!line->used || line->held.count > 0 || !fl__event_room(session)) {
+    if (!line->used || !fl__features_have_room(session, index)) {
         return false;
     }
     if (line->early_welcome.members != 0) {

@@ -216,7 +216,7 @@ static bool may_know(const FlSession *session, const Entity *entity, int32_t mem
 {
     int32_t slot = fl__entity_slot(session, entity);
     return !entity->def.listed || entity->owner == member ||
-           fl__bit(&session->scope[slot * session->member_words], member);
+           fl__bit_get(&session->scope[slot * session->member_words], member);
 }
 
 // To the new owner of an entity: what goes along with it, before the word that it is so.
@@ -286,7 +286,7 @@ bool fl__news_flush(FlSession *session, int32_t line)
     if (!fl__lanes_tell_plan(session, line)) {
         return false;
     }
-    if (own < session->member_count && fl__bit(members, own)) {
+    if (own < session->member_count && fl__bit_get(members, own)) {
         if (!tell_member(session, line, own)) {
             return false;
         }

@@ -143,7 +143,7 @@ static bool reach_heard(FlSession *session, int32_t from, const FlReachMessage *
         return true; // somebody else by now
     }
     uint64_t *direct = &session->direct[reach->member * session->member_words];
-    if (fl__bit(direct, from) == reach->direct) {
+    if (fl__bit_get(direct, from) == reach->direct) {
         return true; // known
     }
     if (reach->direct) {
@@ -151,7 +151,7 @@ static bool reach_heard(FlSession *session, int32_t from, const FlReachMessage *
     } else {
         fl__bit_clear(direct, from);
         if (session->members[from].line != FL__NONE) {
-            fl__input_resume(session, session->members[from].line, reach->member);
+            fl__way_changed(session, session->members[from].line, reach->member);
         }
     }
     if (session->topology == FL_TOPOLOGY_HYBRID) { // in a mesh we pass nothing on
@@ -299,7 +299,7 @@ bool fl__mesh_listen(FlSession *session, int32_t index, FlTime now)
         line->silent = silence.silent;
         session->missed_next = now;
         if (!line->silent) {
-            fl__input_resume(session, index, session->self);
+            fl__way_changed(session, index, session->self);
         }
     }
     // Who is gone the host says after one time-out, unless it is gone as well: then everybody has

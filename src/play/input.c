@@ -42,9 +42,9 @@
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
-    int64_t ring = tick & (session->def.input_ticks - 1);
-    int64_t at = (int64_t)member * session->def.input_ticks + ring;
-    return &session->input_bytes[at * session->def.input_bytes];
+    int64_t ring = tick & (fl__def(session)->input_ticks - 1);
+    int64_t at = (int64_t)member * fl__def(session)->input_ticks + ring;
+    return &fl__play(session)->inputs.bytes[at * fl__def(session)->input_bytes];
 }
 
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick)
@@ -54,65 +54,68 @@ const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t
 
 static InputWay *way_of(const FlSession *session, int32_t line, int32_t member)
 {
-    return &session->input_way[line * session->member_count + member];
+    return &fl__play(session)->inputs.way[line * fl__member_count(session) + member];
 }
 
-static void line_opened(FlSession *session, int32_t line)
+// A member's inputs go over this line again: what it got by another way is not known, so the last
+// half of what is here is told.
+static void resume(FlSession *session, int32_t line, int32_t member)
 {
-    for (int32_t member = 0; member < session->member_count; member++) {
-        int64_t before = session->inputs[member].oldest - 1;
-        InputWay fresh = {before, before, FL_FOREVER, INT64_MIN};
-        *way_of(session, line, member) = fresh;
-        fl__input_resume(session, line, member); // half a ring is left for what comes meanwhile
-        int64_t from = session->inputs[member].newest - TOLD_AT_MOST;
-        InputWay *way = way_of(session, line, member);
-        way->acked = way->sent = from > way->acked ? from : way->acked;
-    }
-}
-
-void fl__input_resume(FlSession *session, int32_t line, int32_t member)
-{
-    const Inputs *in = &session->inputs[member];
-    int64_t from = in->newest - session->def.input_ticks / 2;
+    const Inputs *in = &fl__play(session)->inputs.of[member];
+    int64_t from = in->newest - fl__def(session)->input_ticks / 2;
     InputWay *way = way_of(session, line, member);
     way->acked = from > way->acked ? from : way->acked;
     way->acked = in->newest < 0 ? -1 : way->acked;
     way->sent = way->acked;
 }
 
-// Do this member's inputs go over this line?
-static bool goes(const FlSession *session, int32_t member, const Line *line)
+static void line_opened(FlSession *session, int32_t line)
 {
-    if (member == line->member || session->inputs[member].newest < 0) {
+    for (int32_t member = 0; member < fl__member_count(session); member++) {
+        int64_t before = fl__play(session)->inputs.of[member].oldest - 1;
+        InputWay fresh = {before, before, FL_FOREVER, INT64_MIN};
+        *way_of(session, line, member) = fresh;
+        resume(session, line, member); // half a ring is left for what comes meanwhile
+        int64_t from = fl__play(session)->inputs.of[member].newest - TOLD_AT_MOST;
+        InputWay *way = way_of(session, line, member);
+        way->acked = way->sent = from > way->acked ? from : way->acked;
+    }
+}
+
+// Do this member's inputs go over this line?
+static bool goes(const FlSession *session, int32_t member, int32_t line)
+{
+    int32_t to = fl__line_member(session, line);
+    if (member == to || fl__play(session)->inputs.of[member].newest < 0) {
         return false;
     }
-    if (member == session->self) {
-        return fl__line_reaches(line);
+    if (member == fl__self(session)) {
+        return fl__line_answers(session, line);
     }
-    return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
-           !fl__bit(&session->direct[member * session->member_words], line->member);
+    return fl__is_host(session) && fl__topology(session) != FL_TOPOLOGY_MESH &&
+           !fl__member_without_us(session, member, to);
 }
 
 // Is there something that this line was not sent, or that got lost?
 static bool waits(const FlSession *session, int32_t member, int32_t index)
 {
-    return session->inputs[member].newest > way_of(session, index, member)->sent &&
-           goes(session, member, &session->lines[index]);
+    return fl__play(session)->inputs.of[member].newest > way_of(session, index, member)->sent &&
+           goes(session, member, index);
 }
 
 // Our own are urgent; what a host passes on waits for company.
 static Want want(const void *self, int32_t index, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
-    Want want = {now, 0, INPUTS_HEAD + session->def.input_bytes, 0};
-    if (session->def.input_bytes == 0) {
+    Want want = {now, 0, INPUTS_HEAD + fl__def(session)->input_bytes, 0};
+    if (fl__def(session)->input_bytes == 0) {
         return fl__want_none();
     }
-    if (session->self != FL__NONE && waits(session, session->self, index)) {
+    if (fl__self(session) != FL__NONE && waits(session, fl__self(session), index)) {
         return want;
     }
     want.gather_ns = RELAYED_GATHER;
-    for (int32_t member = 0; member < session->member_count; member++) {
+    for (int32_t member = 0; member < fl__member_count(session); member++) {
         if (waits(session, member, index)) {
             return want;
         }
@@ -131,7 +134,7 @@ typedef struct Stretch {
 static Stretch next_stretch(const FlSession *session, const Inputs *in, const InputWay *way,
                             int32_t room)
 {
-    int64_t fits = (room - INPUTS_HEAD) / session->def.input_bytes;
+    int64_t fits = (room - INPUTS_HEAD) / fl__def(session)->input_bytes;
     fits = fits < TICKS_AT_MOST ? fits : TICKS_AT_MOST;
     int64_t known = way->acked + 1 > in->oldest ? way->acked + 1 : in->oldest;
     bool chained = in->newest - known + 1 > fits && way->sent >= known;
@@ -144,7 +147,7 @@ static Stretch next_stretch(const FlSession *session, const Inputs *in, const In
 static void write_member(FlSession *session, PacketOut *out, int32_t member)
 {
     InputWay *way = way_of(session, out->index, member);
-    Stretch s = next_stretch(session, &session->inputs[member], way, out->left);
+    Stretch s = next_stretch(session, &fl__play(session)->inputs.of[member], way, out->left);
     if (s.count <= 0) {
         return;
     }
@@ -152,34 +155,34 @@ static void write_member(FlSession *session, PacketOut *out, int32_t member)
     FlWriter *w = out->w;
     fl_writer_put(w, SECTION_INPUTS, 8);
     fl_writer_put(w, (uint64_t)member, 16);
-    fl_writer_put(w, session->members[member].incarnation & 0xffu, 8);
+    fl_writer_put(w, fl__member_incarnation(session, member) & 0xffu, 8);
     fl_writer_put(w, (uint64_t)newest & 0xffffffffu, 32);
     fl_writer_put(w, (uint64_t)s.count, 8);
     for (int64_t tick = s.first; tick <= newest; tick++) {
-        fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
+        fl_writer_bytes(w, bytes_of(session, member, tick), fl__def(session)->input_bytes);
     }
     way->sent = newest > way->sent ? newest : way->sent;
     way->since = way->since == FL_FOREVER ? out->now : way->since;
     uint32_t chain = s.chained ? (uint32_t)s.count << TICK_BITS : 0;
     fl__packet_note(out, member, ((uint32_t)newest & ((1u << TICK_BITS) - 1)) | chain);
-    out->left -= INPUTS_HEAD + (int32_t)s.count * session->def.input_bytes;
+    out->left -= INPUTS_HEAD + (int32_t)s.count * fl__def(session)->input_bytes;
 }
 
 static void write(void *self, PacketOut *out)
 {
     FlSession *session = (FlSession *)self;
-    if (session->def.input_bytes == 0) {
+    if (fl__def(session)->input_bytes == 0) {
         return;
     }
-    int32_t begin = out->line->input_turn;
-    for (int32_t i = 0; i < session->member_count; i++) {
-        int32_t member = (begin + i) % session->member_count;
+    int32_t begin = fl__play(session)->inputs.turn[out->index];
+    for (int32_t i = 0; i < fl__member_count(session); i++) {
+        int32_t member = (begin + i) % fl__member_count(session);
         if (!waits(session, member, out->index)) {
             continue;
         }
         write_member(session, out, member);
         if (waits(session, member, out->index)) { // no room for all of it
-            out->line->input_turn = member;
+            fl__play(session)->inputs.turn[out->index] = member;
             break;
         }
     }
@@ -193,7 +196,7 @@ static void outcome(void *self, int32_t line, const Item *item, const Fate *fate
     InputWay *way = way_of(session, line, member);
     int64_t tick = fl_unwrap(way->sent, item->value & ((1u << TICK_BITS) - 1), TICK_BITS);
     int64_t chain = item->value >> TICK_BITS;
-    if (tick > session->inputs[member].newest) {
+    if (tick > fl__play(session)->inputs.of[member].newest) {
         return; // of somebody who had the number before
     }
     bool taken = chain == 0 || (tick - chain <= way->acked && arrived > way->acked_at);
@@ -203,7 +206,7 @@ static void outcome(void *self, int32_t line, const Item *item, const Fate *fate
         way->acked = tick;
         way->acked_at = arrived;
         way->sent = tick > way->sent ? tick : way->sent;
-        way->since = way->sent > tick ? session->heard_at : FL_FOREVER;
+        way->since = way->sent > tick ? fl__heard_at(session) : FL_FOREVER;
     }
 }
 
@@ -211,9 +214,9 @@ static void outcome(void *self, int32_t line, const Item *item, const Fate *fate
 
 static void wake_all(FlSession *session)
 {
-    for (int32_t i = 0; i < session->line_count; i++) {
-        if (session->lines[i].used) {
-            fl__line_wake(session, i);
+    for (int32_t i = 0; i < fl__line_count(session); i++) {
+        if (fl__line_used(session, i)) {
+            fl__line_look(session, i);
         }
     }
 }
@@ -222,20 +225,19 @@ static void wake_all(FlSession *session)
 // False: its sender is to blame, and has been sent away.
 static bool push_out(FlSession *session, int32_t member, FlTime now)
 {
-    Inputs *in = &session->inputs[member];
-    if (in->newest - in->oldest + 1 < session->def.input_ticks) {
+    Inputs *in = &fl__play(session)->inputs.of[member];
+    if (in->newest - in->oldest + 1 < fl__def(session)->input_ticks) {
         return true;
     }
-    for (int32_t i = 0; i < session->line_count; i++) {
-        const Line *line = &session->lines[i];
+    for (int32_t i = 0; i < fl__line_count(session); i++) {
         const InputWay *way = way_of(session, i, member);
-        if (!line->used || !goes(session, member, line) || way->acked >= in->oldest) {
+        if (!fl__line_used(session, i) || !goes(session, member, i) || way->acked >= in->oldest) {
             continue;
         }
         bool stalled = way->since != FL_FOREVER && fl_span(now, way->since) > STALLED_FOR;
         bool blame_sender = fl_span(now, in->ring_before) < NO_TIME && !stalled;
-        int32_t out = blame_sender ? session->members[member].line : i;
-        session->count[FL_SESSION_BEHIND]++;
+        int32_t out = blame_sender ? fl__member_line(session, member) : i;
+        fl__count(session, FL_SESSION_BEHIND, 1);
         if (out != FL__NONE) {
             FlLeft why = blame_sender ? FL_LEFT_TOO_FAST : FL_LEFT_BEHIND;
             fl__line_lost(session, out, why, now);
@@ -252,13 +254,13 @@ static bool push_out(FlSession *session, int32_t member, FlTime now)
 static bool take_tick(FlSession *session, int32_t member, int64_t tick, const uint8_t *bytes,
                       FlTime now)
 {
-    Inputs *in = &session->inputs[member];
+    Inputs *in = &fl__play(session)->inputs.of[member];
     if (in->newest < 0) {
         in->oldest = tick;
         in->newest = tick - 1;
         in->ring_at = now;
         in->ring_before = now;
-        for (int32_t i = 0; i < session->line_count; i++) {
+        for (int32_t i = 0; i < fl__line_count(session); i++) {
             InputWay fresh = {tick - 1, tick - 1, FL_FOREVER, INT64_MIN};
             *way_of(session, i, member) = fresh;
         }
@@ -269,13 +271,13 @@ static bool take_tick(FlSession *session, int32_t member, int64_t tick, const ui
     if (!push_out(session, member, now)) {
         return false;
     }
-    memcpy(bytes_of(session, member, tick), bytes, (size_t)session->def.input_bytes);
+    memcpy(bytes_of(session, member, tick), bytes, (size_t)fl__def(session)->input_bytes);
     in->newest = tick;
-    if (tick % session->def.input_ticks == 0) {
+    if (tick % fl__def(session)->input_ticks == 0) {
         in->ring_before = in->ring_at;
         in->ring_at = now;
     }
-    session->count[FL_SESSION_INPUTS_TAKEN]++;
+    fl__count(session, FL_SESSION_INPUTS_TAKEN, member != fl__self(session) ? 1 : 0);
     return true;
 }
 
@@ -283,14 +285,14 @@ static bool take_tick(FlSession *session, int32_t member, int64_t tick, const ui
 // again: so they are kept for it.
 static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
 {
-    const Member *m = &session->members[member];
-    if (m->present) {
-        return of == (uint8_t)m->incarnation;
+    uint32_t incarnation = fl__member_incarnation(session, member);
+    if (fl__member_present(session, member)) {
+        return of == (uint8_t)incarnation;
     }
-    if (m->incarnation != 0 && (uint8_t)(of - (uint8_t)m->incarnation - 1u) >= 0x80u) {
+    if (incarnation != 0 && (uint8_t)(of - (uint8_t)incarnation - 1u) >= 0x80u) {
         return false; // of somebody who has left
     }
-    Inputs *in = &session->inputs[member];
+    Inputs *in = &fl__play(session)->inputs.of[member];
     if (in->of != of) {
         Inputs fresh = {.newest = -1, .of = of};
         *in = fresh;
@@ -313,9 +315,9 @@ static bool read_inputs(const FlSession *session, FlReader *r, InputsIn *in)
     in->of = (uint8_t)fl_reader_take(r, 8);
     in->low = fl_reader_take(r, 32);
     in->count = (int32_t)fl_reader_take(r, 8);
-    in->bytes = fl_reader_bytes(r, in->count * session->def.input_bytes);
-    return in->bytes != NULL && in->count > 0 && session->def.input_bytes > 0 &&
-           in->member < session->member_count;
+    in->bytes = fl_reader_bytes(r, in->count * fl__def(session)->input_bytes);
+    return in->bytes != NULL && in->count > 0 && fl__def(session)->input_bytes > 0 &&
+           in->member < fl__member_count(session);
 }
 
 static bool skip(const void *self, PacketIn *packet)
@@ -332,20 +334,20 @@ static void take(void *self, PacketIn *packet)
         return;
     }
     bool theirs =
-        in.member == packet->from || (!fl__is_host(session) && packet->from == session->host);
-    if (!theirs || in.member == session->self || !are_wanted(session, in.member, in.of)) {
-        fl__count_foreign(session, &session->lines[packet->line]);
+        in.member == packet->from || (!fl__is_host(session) && packet->from == fl__host(session));
+    if (!theirs || in.member == fl__self(session) || !are_wanted(session, in.member, in.of)) {
+        fl__line_foreign(session, packet->line);
         return;
     }
-    int64_t known = session->inputs[in.member].newest;
+    int64_t known = fl__play(session)->inputs.of[in.member].newest;
     int64_t newest = known < 0 ? (int64_t)in.low : fl_unwrap(known, in.low, 32);
     int64_t first = newest - in.count + 1;
     bool going_on = true;
     for (int64_t tick = first > 0 ? first : 0; tick <= newest && going_on; tick++) {
-        const uint8_t *input = in.bytes + (tick - first) * session->def.input_bytes;
-        going_on = take_tick(session, in.member, tick, input, session->heard_at);
+        const uint8_t *input = in.bytes + (tick - first) * fl__def(session)->input_bytes;
+        going_on = take_tick(session, in.member, tick, input, fl__heard_at(session));
     }
-    if (session->inputs[in.member].newest > known && fl__is_host(session)) {
+    if (fl__play(session)->inputs.of[in.member].newest > known && fl__is_host(session)) {
         wake_all(session);
     }
 }
@@ -355,11 +357,13 @@ static void changed(void *self, const Change *change)
     FlSession *session = (FlSession *)self;
     if (change->kind == CHANGE_LINE_OPENED) {
         line_opened(session, change->line);
+    } else if (change->kind == CHANGE_WAY) {
+        resume(session, change->line, change->member);
     } else if (change->kind == CHANGE_MEMBER_CAME) {
-        uint8_t of = (uint8_t)session->members[change->member].incarnation;
-        if (session->inputs[change->member].of != of) { // else they have come already
+        uint8_t of = (uint8_t)fl__member_incarnation(session, change->member);
+        if (fl__play(session)->inputs.of[change->member].of != of) { // else they have come already
             Inputs none = {.newest = -1, .of = of};
-            session->inputs[change->member] = none;
+            fl__play(session)->inputs.of[change->member] = none;
         }
     }
 }
@@ -383,29 +387,28 @@ FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes)
     if (fl__replaying(session)) {
         return FL_REPLAYING;
     }
-    if (session->def.input_bytes == 0 || tick < 0) {
+    if (fl__def(session)->input_bytes == 0 || tick < 0) {
         return FL_BAD_VALUE;
     }
-    if (!session->complete) {
+    if (!fl__is_complete(session)) {
         return FL_WOULD_BLOCK;
     }
-    int32_t self = session->self;
-    Inputs *in = &session->inputs[self];
+    int32_t self = fl__self(session);
+    Inputs *in = &fl__play(session)->inputs.of[self];
     if (in->newest >= 0 && tick != in->newest + 1) {
         return FL_OUT_OF_ORDER;
     }
-    for (int32_t i = 0; i < session->line_count; i++) {
-        bool slow = session->lines[i].used && goes(session, self, &session->lines[i]) &&
-                    in->newest - way_of(session, i, self)->acked >= session->def.input_ticks;
+    for (int32_t i = 0; i < fl__line_count(session); i++) {
+        bool slow = fl__line_used(session, i) && goes(session, self, i) &&
+                    in->newest - way_of(session, i, self)->acked >= fl__def(session)->input_ticks;
         if (slow) {
             return FL_WOULD_BLOCK;
         }
     }
-    if (in->newest >= 0 && in->newest - in->oldest + 1 == session->def.input_ticks) {
+    if (in->newest >= 0 && in->newest - in->oldest + 1 == fl__def(session)->input_ticks) {
         in->oldest++;
     }
     (void)take_tick(session, self, tick, (const uint8_t *)bytes, 0); // room was made above
-    session->count[FL_SESSION_INPUTS_TAKEN]--;                       // our own
     wake_all(session);
     return FL_OK;
 }
@@ -417,7 +420,7 @@ FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick, con
     if (member == FL__NONE) {
         return FL_STALE_ID;
     }
-    const Inputs *in = &session->inputs[member];
+    const Inputs *in = &fl__play(session)->inputs.of[member];
     if (in->newest < 0 || tick < in->oldest || tick > in->newest) {
         return FL_NOT_FOUND;
     }
@@ -428,5 +431,5 @@ FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick, con
 int64_t fl_input_newest(const FlSession *session, FlPeerId peer)
 {
     int32_t member = fl__member_of(session, peer);
-    return member == FL__NONE ? -1 : session->inputs[member].newest;
+    return member == FL__NONE ? -1 : fl__play(session)->inputs.of[member].newest;
 }

@@ -7,6 +7,38 @@
 
 // ---------------------------------------------------------------- all features
 
+static void claim_kinds(uint8_t by_kind[KINDS_AT_MOST], Kinds kinds, int32_t row)
+{
+    for (int32_t i = 0; i < kinds.count; i++) {
+        FL_ASSERT(kinds.first + i < KINDS_AT_MOST && by_kind[kinds.first + i] == 0);
+        by_kind[kinds.first + i] = (uint8_t)(row + 1);
+    }
+}
+
+void fl__feature_add(FlSession *session, const Feature *feature, void *self)
+{
+    Features *f = &session->features;
+    FL_ASSERT(f->count < FEATURES_AT_MOST);
+    FL_ASSERT(feature->sections.count == 0 || (feature->skip != NULL && feature->take != NULL));
+    FL_ASSERT(feature->messages.count == 0 || feature->message != NULL);
+    claim_kinds(f->by_section, feature->sections, f->count);
+    claim_kinds(f->by_message, feature->messages, f->count);
+    f->row[f->count] = feature;
+    f->self[f->count] = self;
+    f->count++;
+}
+
+uint8_t fl__feature_row(const FlSession *session, const Feature *feature)
+{
+    const Features *f = &session->features;
+    int32_t row = 0;
+    while (row < f->count && f->row[row] != feature) {
+        row++;
+    }
+    FL_ASSERT(row < f->count);
+    return (uint8_t)row;
+}
+
 void fl__changed(FlSession *session, const Change *change)
 {
     const Features *f = &session->features;
@@ -15,6 +47,22 @@ void fl__changed(FlSession *session, const Change *change)
             f->row[i]->changed(f->self[i], change);
         }
     }
+}
+
+void fl__way_changed(FlSession *session, int32_t line, int32_t member)
+{
+    Change way = {.kind = CHANGE_WAY, .line = line, .member = member};
+    fl__changed(session, &way);
+}
+
+bool fl__features_have_room(const FlSession *session, int32_t line)
+{
+    const Features *f = &session->features;
+    bool room = true;
+    for (int32_t i = 0; i < f->count && room; i++) {
+        room = f->row[i]->room == NULL || f->row[i]->room(f->self[i], line);
+    }
+    return room;
 }
 
 void fl__features_advance(FlSession *session, FlTime now)
@@ -42,7 +90,8 @@ FlTime fl__features_deadline(FlSession *session, FlTime now)
     const Features *f = &session->features;
     FlTime deadline = FL_FOREVER;
     for (int32_t i = 0; i < f->count; i++) {
-        FlTime own = f->row[i]->deadline != NULL ? f->row[i]->deadline(f->self[i], now) : FL_FOREVER;
+        FlTime own =
+            f->row[i]->deadline != NULL ? f->row[i]->deadline(f->self[i], now) : FL_FOREVER;
         deadline = own < deadline ? own : deadline;
     }
     return deadline;

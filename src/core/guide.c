@@ -110,7 +110,7 @@ GuideWay fl__guide_way(const FlSession *session, int32_t index, int32_t slot, Fl
     if (fl_ledger_class(session->ledger, slot, index) == FL_CLASS_BEST_EFFORT) {
         return entity->guide_ahead >= session->def.guide_from_ns ? GUIDE_INSTEAD : GUIDE_NONE;
     }
-    bool near = fl__bit(&session->near[index * session->entity_words], slot);
+    bool near = fl__bit_get(&session->near[index * session->entity_words], slot);
     return near ? GUIDE_NONE : GUIDE_BESIDE;
 }
 

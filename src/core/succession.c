@@ -59,7 +59,7 @@ static void promote(FlSession *session, int32_t index, FlTime now)
     fl_link_patience(line->link, now, keep_alive, session->def.link.timeout_ns);
     fl__line_wake(session, index);
     for (int32_t i = 0; i < session->member_count; i++) {
-        fl__input_resume(session, index, i);
+        fl__way_changed(session, index, i);
     }
     fl__news_all(session, index);
     fl__line_watch(session, index, fl_session_time(session, now));

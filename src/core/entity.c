@@ -198,7 +198,8 @@ FlResult fl_entity_status(const FlSession *session, FlEntityId id, FlEntityStatu
 static bool may_see(const FlSession *session, const Entity *entity, int32_t member)
 {
     int32_t slot = fl__entity_slot(session, entity);
-    return !entity->def.listed || fl__bit(&session->scope[slot * session->member_words], member);
+    return !entity->def.listed ||
+           fl__bit_get(&session->scope[slot * session->member_words], member);
 }
 
 bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t index)
@@ -220,7 +221,7 @@ bool fl__entity_goes(const FlSession *session, const Entity *entity, int32_t ind
         return false; // a new host that has not heard yet whose it is
     }
     bool without_us =
-        fl__bit(&session->direct[entity->owner * session->member_words], line->member);
+        fl__bit_get(&session->direct[entity->owner * session->member_words], line->member);
     return may_see(session, entity, line->member) && !without_us;
 }
 
