@@ -286,15 +286,16 @@ static bool client_next(FlSession *session, FlTime now, FlOutgoing *out)
 
 #define AWAY_COPIES 10 // as many as the seal says goodbye
 
-static Goodbye *goodbye_room(FlSession *session)
+// None for an address where nobody has spoken yet: it may be somebody else's than who asked.
+static Goodbye *goodbye_room(FlSession *session, const Line *line)
 {
-    bool room = session->goodbye_count < session->line_count;
+    bool room = session->goodbye_count < session->line_count && !line->unproven;
     return room ? &session->goodbyes[session->goodbye_count] : NULL;
 }
 
 void fl__join_goodbye(FlSession *session, const Line *line)
 {
-    Goodbye *goodbye = goodbye_room(session);
+    Goodbye *goodbye = goodbye_room(session, line);
     if (session->sealed != NULL || goodbye == NULL) {
         return; // the seal says it
     }
@@ -311,7 +312,7 @@ void fl__join_goodbye(FlSession *session, const Line *line)
 
 void fl__join_away(FlSession *session, Line *line, FlLeft left, FlTime now)
 {
-    Goodbye *goodbye = goodbye_room(session);
+    Goodbye *goodbye = goodbye_room(session, line);
     FlOutgoing out;
     if (session->sealed == NULL) {
         FlWriter w;

@@ -145,7 +145,10 @@ int32_t fl__updates_insert(FlShow *show, const FlUpdate *update, FlTime stamp, i
         show->overtaken++;
         return -1;
     }
-    if (show->update_count == FL_SHOW_UPDATES) {
+    if (show->update_count == FL_SHOW_UPDATES && used > KEPT_BEFORE) { // shown while nothing came
+        fl__updates_forget(show, used);
+        index -= used - KEPT_BEFORE;
+    } else if (show->update_count == FL_SHOW_UPDATES) {
         int32_t gone = thin_out(show, used);
         index -= gone < index ? 1 : 0;
     }

@@ -51,6 +51,26 @@ static void the_host_answers_each_request_once_and_never_at_greater_length(void 
     close_all(&f);
 }
 
+// Whoever names somebody else's address in a request must not have us send more there.
+static void who_asked_and_never_spoke_gets_no_more_than_it_sent(void **state)
+{
+    (void)state;
+    Fixture f;
+    open_session(&f, FL_ROLE_HOST);
+    uint8_t join[JOIN_SIZE], answer[FL_SESSION_DATAGRAM_BYTES];
+    int32_t size = 0;
+    int32_t said = 0;
+    make_join(join, protocol_of(&f.def.world), 4711);
+    give(&f, join, JOIN_SIZE);
+    for (FlTime end = f.now + 2 * f.def.link.timeout_ns; f.now < end; f.now += FL_MS(100)) {
+        said += answers(&f, answer, &size);
+    }
+    assert_int_equal(fl_peer_count(f.session), 0);
+    assert_int_equal(said, 1);
+    assert_true(size == ACCEPT_SIZE);
+    close_all(&f);
+}
+
 static void the_host_welcomes_as_it_is_written(void **state)
 {
     (void)state;
@@ -342,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_host_answers_each_request_once_and_never_at_greater_length),
+        cmocka_unit_test(who_asked_and_never_spoke_gets_no_more_than_it_sent),
         cmocka_unit_test(a_refusal_names_its_reason),
         cmocka_unit_test(a_client_asks_as_it_is_written),
         cmocka_unit_test(what_is_not_exactly_a_request_is_dropped_and_counted),

@@ -221,6 +221,25 @@ static void own_entities_are_shown_as_late_as_everybody_elses(void **state)
     assert_int_equal(own.crowded, 0);
 }
 
+// A sender that is ahead of us fills the room; then nothing comes until all of it is in use.
+static void after_a_pause_there_is_room_where_too_many_waited(void **state)
+{
+    (void)state;
+    for (int32_t waiting = 1; waiting <= FL_SHOW_UPDATES + 4; waiting++) {
+        FlShow show;
+        FlShowDef def = held(FL_HOLD_RECKONED, FL_MS(500));
+        fl_show_init_with(&show, &def);
+        for (int32_t i = 0; i < waiting; i++) {
+            assert_true(arrive(&show, FL_SEC(10) + FL_MS(20) * i, (double)i, 0, FL_SEC(10)));
+        }
+        uint64_t crowded = show.crowded;
+        assert_true(arrive(&show, FL_SEC(13), 70.0, 0, FL_SEC(13)));
+        assert_true(show.update_count <= FL_SHOW_UPDATES);
+        assert_int_equal(show.crowded, crowded); // what was shown is given up first
+        check_near(x_at(&show, FL_MS(13500)), 70.0, 1e-12);
+    }
+}
+
 static void if_too_many_wait_they_are_thinned_out_evenly(void **state)
 {
     (void)state;
@@ -531,6 +550,7 @@ int main(void)
         cmocka_unit_test(cuts_are_counted_though_what_told_of_them_was_discarded),
         cmocka_unit_test(reckoned_uses_what_is_late_from_its_arrival_on),
         cmocka_unit_test(own_entities_are_shown_as_late_as_everybody_elses),
+        cmocka_unit_test(after_a_pause_there_is_room_where_too_many_waited),
         cmocka_unit_test(if_too_many_wait_they_are_thinned_out_evenly),
         cmocka_unit_test(prediction_goes_by_the_last_positions_and_not_by_what_updates_say),
         cmocka_unit_test(a_straggler_sharpens_a_prediction),
