@@ -134,7 +134,9 @@ void fl__line_set_full(FlSession *session, int32_t line, bool full)
 
 void fl__line_look(FlSession *session, int32_t line)
 {
-    fl__line_wake(session, line);
+    if (session->lines[line].used) { // what is not there never wants anything
+        fl__line_wake(session, line);
+    }
 }
 
 void fl__line_foreign(FlSession *session, int32_t line)

@@ -50,6 +50,10 @@ const Moment *fl__packet_when(PacketIn *in);
 /// The packet carries this, and whoever writes wants to know what becomes of it.
 void fl__packet_note(PacketOut *out, int32_t index, uint32_t value);
 
+/// Queues a reliable message behind the announcements that are due. Errors: as fl_link_send.
+FlResult fl__message_send(FlSession *session, int32_t index, FlDelivery delivery,
+                          const FlWriter *writer);
+
 /// Takes reliable messages that came over a connection, as long as features have room.
 void fl__messages_take(FlSession *session, int32_t index, FlTime now);
 

@@ -17,7 +17,7 @@
 
 #define KIND_LANE 5
 #define LANE_HEAD 5
-#define RESERVE 400           // as upload.c: always there when a packet is begun
+#define RESERVE 320           // as upload.c: always there when a packet is begun
 #define SEAL_BYTES 18         // of a sealed packet
 #define PLAN_EVERY FL_MS(500) // while many come at once
 #define PLAN_SHRINKS_BELOW 80 // percent of the seats taken

@@ -43,3 +43,15 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now)
         session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
     }
 }
+
+FlResult fl__message_send(FlSession *session, int32_t index, FlDelivery delivery,
+                          const FlWriter *writer)
+{
+    FL_ASSERT(!writer->failed);
+    if (!fl__news_flush(session, index)) { // who it is from is told before
+        return FL_WOULD_BLOCK;
+    }
+    fl__line_wake(session, index);
+    return fl_link_send(session->lines[index].link, delivery, writer->bytes,
+                        fl_writer_size(writer));
+}

@@ -128,12 +128,7 @@ FlResult fl__tell_host(FlSession *session, const FlWriter *writer)
     if (line == FL__NONE) {
         return session->lead_at != FL_FOREVER ? FL_WOULD_BLOCK : FL_STALE_ID;
     }
-    if (!fl__news_flush(session, line)) {
-        return FL_WOULD_BLOCK;
-    }
-    fl__line_wake(session, line);
-    return fl_link_send(session->lines[line].link, FL_DELIVERY_ORDERED, writer->bytes,
-                        fl_writer_size(writer));
+    return fl__message_send(session, line, FL_DELIVERY_ORDERED, writer);
 }
 
 static bool tell_member(FlSession *session, int32_t line, int32_t number)

@@ -12,7 +12,8 @@
 // not, are at most upload_bytes_s. Joining and saying goodbye are counted, but do not wait.
 #include "private.h"
 
-#define RESERVE 400.0
+#define RESERVE 320.0
+#define RESERVE_SEAL 64.0 // and for what a seal adds
 #define BURST_SECONDS 0.1
 #define BURST_AT_LEAST 1024.0
 #define SLOT_NS FL_MS(8)
@@ -74,7 +75,8 @@ double fl__upload_left(FlSession *session, FlTime now)
         return (double)INFINITY;
     }
     advance(upload, now);
-    double window = session->def.upload_bytes_s - RESERVE - (double)upload->in_window;
+    double window = session->def.upload_bytes_s - RESERVE -
+                    (session->sealed != NULL ? RESERVE_SEAL : 0.0) - (double)upload->in_window;
     FlBudget *budget = &upload->budget;
     budget->tokens += upload->held;
     (void)fl_budget_available(budget, now);
