@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/command.h"
+#include "app/cli/command.h"
 
 static const char summary[] =
     "Accurate, fair and consistent state for real-time multiplayer games.\n"

@@ -1,9 +1,9 @@
 // lab/accuracy: the experiment against what is known without it.
 #include "../unit/support.h"
 
-#include "lab/accuracy.h"
-#include "lab/duel.h"
-#include "lab/reckon.h"
+#include "lab/actors/duel.h"
+#include "lab/experiments/accuracy/accuracy.h"
+#include "lab/trace/reckon.h"
 
 enum { DELAYS = 3, MODES = 3 };
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lab/claims.h"
+#include "lab/claims/claims.h"
 
 static Estimate estimate(double mean, double ci95)
 {

@@ -3,7 +3,7 @@
 
 #include "support.h"
 
-#include "lab/experiment.h"
+#include "lab/experiments/experiment.h"
 
 typedef struct Made {
     double number;

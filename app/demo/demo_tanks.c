@@ -1,0 +1,406 @@
+// The tanks demo as its parent sees it: orders out, rows in, JSON for the page.
+//
+// Errors are counted here, from the rows: at every look the distance between the exported tank and
+// where each receiver has it, times the time between two looks. That is what the papers call the
+// accumulated export error (AEE), by a true common clock; the owner's ledger, which knows only
+// reports, is told beside it.
+#include "app/demo/demo_tanks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/cli/command.h"
+#include "app/cli/options.h"
+#include "app/demo/demo.h"
+#include "app/demo/demo_json.h"
+#include "app/play/play_maps.h"
+#include "lab/world/distant.h"
+
+#define SMOOTHING 0.02         // of the error shown as "now": half a second
+#define STOP_DRIVING FL_SEC(6) // without a key the bot takes the wheel again
+#define JITTER_MAX_MS 180
+#define LOSS_MAX_PERCENT 30
+
+static const FlTime delays[TANKS_DEMO_RECEIVERS] = {FL_MS(200), FL_MS(500), FL_MS(800)};
+
+static const char *const clocks[] = {"global", "local", "one-way"}; // as FlTimeMode
+
+/// One receiver, as followed by the parent.
+typedef struct Follow {
+    double aee;
+    double now; ///< Distance, smoothed.
+} Follow;
+
+struct Demo {
+    DemoStage stage;
+    TanksDemoSetup setup;
+    TanksOrder order;
+    int64_t look; ///< The newest that was read.
+    uint32_t restarts;
+    FlTime driven_at;
+    Follow follow[TANKS_DEMO_RECEIVERS];
+    DemoRow real, exported, seen[TANKS_DEMO_RECEIVERS];
+    bool fresh[TANKS_DEMO_RECEIVERS]; ///< A receiver's row is of this look, not of one before.
+    bool has_picture;
+    json_t *refused; ///< A policy that was asked for, and is none; NULL: none was.
+};
+
+// ---------------------------------------------------------------- shared with the processes
+
+FlSessionDef demo_tanks_session(const TanksDemoSetup *setup, int32_t actor, FlTimeMode clock)
+{
+    FlSessionDef def = fl_session_def_default();
+    def.role = actor == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+    def.world = tanks_wire_world(&setup->world, DEMO_THINGS_MAX * 4);
+    def.peer_capacity = TANKS_DEMO_RECEIVERS + 1;
+    def.entity_capacity = DEMO_THINGS_MAX * 2; // old ones linger while new ones come
+    def.path_capacity = 256;
+    def.join_timeout_ns = FL_SEC(15);
+    def.host = setup->host;
+    def.time_mode = clock;
+    def.seed = setup->seed + (uint64_t)actor;
+    return def;
+}
+
+FlImpairSettings demo_tanks_way(FlTime delay_ns, const TanksOrder *order)
+{
+    FlImpairSettings way = fl_impair_settings_default();
+    way.delay_ns = delay_ns;
+    way.jitter_ns = order->jitter_ns < delay_ns ? order->jitter_ns : delay_ns;
+    way.shape = order->jitter_ns > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
+    way.loss_ppm = order->loss_ppm;
+    return way;
+}
+
+TanksNews demo_tanks_news(const TanksDemoSetup *setup, const DemoActor *actor, TanksNews *last)
+{
+    TanksNews news;
+    for (int32_t i = 0; i < TANKS_DEMO_PLAYERS_MAX; i++) {
+        news.number1[i] = atomic_load(&setup->board->number1[i]);
+    }
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        news.peer1[r] = atomic_load(&setup->board->receiver[r].peer1);
+    }
+    demo_actor_board(actor, &news, last, (int32_t)sizeof news);
+    return news;
+}
+
+static int act(void *ctx, const DemoActor *actor)
+{
+    Demo *demo = ctx;
+    TanksDemoSetup *setup = &demo->setup;
+    demo_actor_begin(actor, "tanks", &setup->host, &setup->board->looks.begin);
+    int status =
+        actor->number == 0 ? demo_tanks_own(setup, actor) : demo_tanks_receive(setup, actor);
+    demo_actor_end(actor);
+    return status;
+}
+
+// ---------------------------------------------------------------- making
+
+static bool make_world(const DemoDef *def, TanksDemoSetup *setup)
+{
+    TanksRules rules = tanks_rules_default();
+    rules.half_extent = def->players > 16 ? 220.0 : 150.0; // room enough, and never alone
+    rules.building_count = 12;
+    rules.respawn_ns = FL_SEC(2);
+    rules.map_seed = def->seed;
+    setup->player_count = def->players > 0 ? def->players : 8;
+    setup->seed = def->seed;
+    memcpy(setup->delay_ns, delays, sizeof delays);
+    return tanks_world_init(&rules, &setup->world) == FL_OK;
+}
+
+static bool make_setup(const DemoDef *def, TanksDemoSetup *setup)
+{
+    if (!make_world(def, setup) || distant_net_open(&setup->host_net) != FL_OK) {
+        return false;
+    }
+    setup->host = fl_net_address(setup->host_net);
+    return true;
+}
+
+static void tanks_close(Demo *demo)
+{
+    demo_stage_close(&demo->stage);
+    fl_net_destroy(demo->setup.host_net);
+    json_decref(demo->refused);
+    free(demo);
+}
+
+/// With the settings that it begins with.
+static int make_demo(const DemoDef *def, Demo **out)
+{
+    const char *policy = def->policy != NULL ? def->policy : "base";
+    FlSend send;
+    *out = NULL;
+    if (fl_send_parse(policy, &send) != FL_OK) {
+        return command_fail(EXIT_BAD_INPUT, def->who, "no such policy: %s", policy);
+    }
+    int status = demo_record_check(&def->record, TANKS_DEMO_RECEIVERS + 1);
+    Demo *demo = status == OPTIONS_GO_ON ? calloc(1, sizeof *demo) : NULL;
+    if (demo == NULL) {
+        return status != OPTIONS_GO_ON ? status
+                                       : command_fail(EXIT_FAILED, def->who, "out of memory");
+    }
+    demo->order.policy = send;
+    demo->setup.first = demo->order;
+    *out = demo;
+    return OPTIONS_GO_ON;
+}
+
+static int tanks_again(const DemoDef *def, const DemoActor *actor)
+{
+    Demo *demo;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
+    demo->setup.board = calloc(1, sizeof *demo->setup.board);
+    bool ok = demo->setup.board != NULL && actor->number <= TANKS_DEMO_RECEIVERS &&
+              make_world(def, &demo->setup);
+    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
+    free(demo->setup.board);
+    free(demo);
+    return status;
+}
+
+static int tanks_open(const DemoDef *def, Demo **out)
+{
+    Demo *demo;
+    *out = NULL;
+    int status = make_demo(def, &demo);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
+    FL_ASSERT(demo != NULL);
+    bool ok = demo_stage_open(&demo->stage, sizeof(TanksBoard)) && make_setup(def, &demo->setup);
+    if (ok) {
+        demo->setup.board = demo->stage.board;
+        demo->stage.record = def->record;
+        demo_looks_init(&demo->setup.board->looks, fl_net_now());
+        ok = demo_stage_start(&demo->stage, TANKS_DEMO_RECEIVERS + 1, act, demo);
+    }
+    if (!ok) {
+        tanks_close(demo);
+        return command_fail(EXIT_FAILED, def->who, "cannot start the processes of the demo");
+    }
+    *out = demo;
+    return OPTIONS_GO_ON;
+}
+
+static bool tanks_alive(Demo *demo)
+{
+    return demo_stage_alive(&demo->stage);
+}
+
+// ---------------------------------------------------------------- following
+
+static void count_errors(Demo *demo)
+{
+    const DemoThing *exported = &demo->exported.thing[0];
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        const DemoThing *placed = &demo->seen[r].thing[0];
+        if (!demo->fresh[r] || !exported->there || !placed->there ||
+            exported->life != placed->life) {
+            continue;
+        }
+        double off = hypot(exported->x - placed->x, exported->y - placed->y);
+        demo->follow[r].aee += off * fl_span_seconds(DEMO_LOOK_EVERY);
+        demo->follow[r].now += (off - demo->follow[r].now) * SMOOTHING;
+    }
+}
+
+static bool read_look(Demo *demo, int64_t look)
+{
+    DemoLooks *looks = &demo->setup.board->looks;
+    bool whole = demo_look_read(looks, TANKS_ROW_REAL, look, &demo->real) &&
+                 demo_look_read(looks, TANKS_ROW_EXPORTED, look, &demo->exported);
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        demo->fresh[r] = demo_look_read(looks, TANKS_ROW_SEEN + r, look, &demo->seen[r]);
+    }
+    return whole;
+}
+
+/// A look after another restart begins new counts.
+static void begin_again(Demo *demo)
+{
+    uint32_t restarts = (uint32_t)demo->exported.thing[0].value;
+    if (restarts != demo->restarts) {
+        demo->restarts = restarts;
+        memset(demo->follow, 0, sizeof demo->follow);
+    }
+}
+
+static void follow(Demo *demo, FlTime now)
+{
+    int64_t newest = demo_looks_due(&demo->setup.board->looks, now, &demo->look);
+    while (demo->look < newest) {
+        demo->look++;
+        if (read_look(demo, demo->look)) {
+            demo->has_picture = true;
+            begin_again(demo);
+            count_errors(demo);
+        }
+    }
+    if (demo->order.driven && now - demo->driven_at > STOP_DRIVING) {
+        demo->order.driven = false;
+        demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
+    }
+}
+
+// ---------------------------------------------------------------- JSON
+
+/// Four numbers a tank.
+static json_t *things_json(const Demo *demo, const DemoRow *row)
+{
+    json_t *list = json_array();
+    for (int32_t i = 0; i < demo->setup.player_count; i++) {
+        demo_json_thing(list, &row->thing[i]);
+    }
+    return list;
+}
+
+static json_t *screen_json(const Demo *demo, const DemoRow *row)
+{
+    return json_pack("{s:o,s:o}", "tanks", things_json(demo, row), "shots", demo_json_shots(row));
+}
+
+static json_t *receiver_json(const Demo *demo, int32_t r)
+{
+    TanksReceiver *receiver = &demo->setup.board->receiver[r];
+    const DemoThing *placed = &demo->seen[r].thing[0];
+    bool in = atomic_load(&receiver->peer1) != 0;
+    return json_pack("{s:b,s:b,s:f,s:f,s:f,s:i,s:f}", "in", in, "sees", placed->there, "aee",
+                     demo->follow[r].aee, "now", demo->follow[r].now, "ledger",
+                     atomic_load(&receiver->ledger), "sent", (int)atomic_load(&receiver->sent),
+                     "delay_ms", (double)atomic_load(&receiver->delay_ns) / 1e6);
+}
+
+static json_t *tanks_frame(Demo *demo, FlTime now)
+{
+    follow(demo, now);
+    if (!demo->has_picture) {
+        return NULL;
+    }
+    int64_t time_ms = demo->look * (DEMO_LOOK_EVERY / FL_MS(1));
+    double mean = 0.0;
+    double square = 0.0;
+    json_t *screens = json_array();
+    json_t *receivers = json_array();
+    json_t *exported = json_array();
+    json_array_append_new(screens, screen_json(demo, &demo->real));
+    demo_json_thing(exported, &demo->exported.thing[0]);
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        json_array_append_new(screens, screen_json(demo, &demo->seen[r]));
+        json_array_append_new(receivers, receiver_json(demo, r));
+        mean += demo->follow[r].aee / TANKS_DEMO_RECEIVERS;
+    }
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        double apart = demo->follow[r].aee - mean;
+        square += apart * apart / TANKS_DEMO_RECEIVERS;
+    }
+    return json_pack("{s:s,s:I,s:i,s:i,s:b,s:o,s:o,s:o,s:f,s:f}", "type", "frame", "t",
+                     (json_int_t)time_ms, "life", (int)demo->real.thing[0].life, "count",
+                     (int)demo->restarts, "driven", demo->order.driven, "screens", screens,
+                     "exported", exported, "receivers", receivers, "mean", mean, "sd",
+                     sqrt(square));
+}
+
+static json_t *tanks_hello(const Demo *demo)
+{
+    json_t *screens = json_array();
+    json_t *modes = json_array();
+    for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
+        json_array_append_new(screens, json_pack("{s:i}", "delay_ms", (int)(delays[r] / FL_MS(1))));
+    }
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        json_array_append_new(modes, json_string(clocks[i]));
+    }
+    return json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o,s:o,s:i,s:i}", "type", "hello", "demo", "tanks",
+                     "version", FL_VERSION, "players", (int)demo->setup.player_count, "world",
+                     play_map_tanks(&demo->setup.world), "receivers", screens, "policies",
+                     demo_json_policies(), "clocks", modes, "jitter_max_ms", JITTER_MAX_MS,
+                     "loss_max_percent", LOSS_MAX_PERCENT);
+}
+
+static json_t *tanks_settings(const Demo *demo)
+{
+    char policy[FL_SEND_TEXT_BYTES];
+    fl_send_text(&demo->order.policy, policy);
+    return json_pack("{s:s,s:s,s:f,s:f,s:s,s:O?}", "type", "settings", "policy", policy,
+                     "jitter_ms", (double)demo->order.jitter_ns / 1e6, "loss_percent",
+                     demo->order.loss_ppm / 1e4, "clock", clocks[demo->order.clock], "refused",
+                     demo->refused);
+}
+
+// ---------------------------------------------------------------- commands
+
+static bool set(Demo *demo, const json_t *what)
+{
+    const char *policy = json_string_value(json_object_get(what, "policy"));
+    const char *clock = json_string_value(json_object_get(what, "clock"));
+    double number;
+    FlSend send;
+    bool known = policy != NULL && fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
+    if (known) {
+        demo->order.policy = send;
+        demo->order.policies++;
+    }
+    demo_json_refuse(&demo->refused, json_object_get(what, "policy"), known);
+    if (demo_json_number(what, "jitter_ms", 0.0, JITTER_MAX_MS, &number)) {
+        demo->order.jitter_ns = (FlTime)(number * 1e6);
+    }
+    if (demo_json_number(what, "loss_percent", 0.0, LOSS_MAX_PERCENT, &number)) {
+        demo->order.loss_ppm = (int32_t)(number * 1e4);
+    }
+    for (size_t i = 0; clock != NULL && i < sizeof clocks / sizeof *clocks; i++) {
+        if (strcmp(clock, clocks[i]) == 0) {
+            demo->order.clock = (FlTimeMode)i;
+        }
+    }
+    return true;
+}
+
+static void drive(Demo *demo, const json_t *input, FlTime now)
+{
+    TanksInput wanted = {.fire = json_is_true(json_object_get(input, "fire"))};
+    bool by_hand = demo_json_number(input, "drive", -1.0, 1.0, &wanted.drive) &&
+                   demo_json_number(input, "turn", -1.0, 1.0, &wanted.turn);
+    demo->order.driven = by_hand;
+    demo->order.input = wanted;
+    demo->driven_at = now;
+}
+
+static bool tanks_command(Demo *demo, const json_t *command, FlTime now)
+{
+    const json_t *settings = json_object_get(command, "set");
+    const json_t *input = json_object_get(command, "drive");
+    bool changed = json_is_object(settings) && set(demo, settings);
+    if (input != NULL) {
+        drive(demo, input, now);
+    }
+    if (json_is_true(json_object_get(command, "restart"))) {
+        demo->order.restarts++;
+    }
+    demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
+    return changed;
+}
+
+const DemoKind demo_tanks = {
+    .name = "tanks",
+    .help = "one owner, receivers 200, 500 and 800 ms away: how wrong, and how unequally",
+    .players_min = 1,
+    .players_max = TANKS_DEMO_PLAYERS_MAX,
+    .has_policy = true,
+    .open = tanks_open,
+    .hello = tanks_hello,
+    .settings = tanks_settings,
+    .frame = tanks_frame,
+    .command = tanks_command,
+    .alive = tanks_alive,
+    .close = tanks_close,
+    .again = tanks_again,
+};
