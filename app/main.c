@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/cli/command.h"
+#include "app/commands/commands.h"
 
 static const char summary[] =
     "Accurate, fair and consistent state for real-time multiplayer games.\n"

@@ -1,7 +1,4 @@
-// The commands of the program `fairlead`, and what they share.
-//
-// A command is a function that gets its own name as argv[0] and answers the exit status. To add
-// one: write app/cmd_<name>.c, declare its function here, and add one line to the table in main.c.
+// What the commands of the program `fairlead` share.
 #ifndef APP_COMMAND_H
 #define APP_COMMAND_H
 
@@ -27,24 +24,5 @@ int command_dispatch(const char *program, const char *summary, const Command *co
 /// Prints "<who>: <message>" as one line on standard error and answers `status`, to be returned.
 __attribute__((format(printf, 3, 4))) int command_fail(int status, const char *who,
                                                        const char *format, ...);
-
-int cmd_bench(int argc, char **argv);
-int cmd_bots(int argc, char **argv);
-int cmd_demo(int argc, char **argv);
-int cmd_join(int argc, char **argv);
-int cmd_lab(int argc, char **argv);
-int cmd_lab_figures(int argc, char **argv);
-int cmd_lab_report(int argc, char **argv);
-int cmd_lab_run(int argc, char **argv);
-int cmd_lab_runs(int argc, char **argv);
-int cmd_lab_verify(int argc, char **argv);
-int cmd_page(int argc, char **argv);
-int cmd_replay(int argc, char **argv);
-int cmd_serve(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
-int cmd_trace_info(int argc, char **argv);
-int cmd_trace_reckon(int argc, char **argv);
-int cmd_wan(int argc, char **argv);
-int cmd_watch(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include "app/cli/json_output.h"
 #include "app/cli/options.h"
 #include "app/cli/progress.h"
+#include "app/commands/commands.h"
 #include "bench/bench.h"
 
 static const char who[] = "fairlead bench";

@@ -1,5 +1,5 @@
 // fairlead bots: many players in one process, each with its own session and socket.
-#include "app/cli/command.h"
+#include "app/commands/commands.h"
 #include "app/play/play_options.h"
 
 static const char summary[] =

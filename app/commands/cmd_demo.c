@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/cli/command.h"
+#include "app/commands/commands.h"
 #include "app/play/play_options.h"
 
 static const char who[] = "fairlead demo";

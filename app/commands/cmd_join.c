@@ -1,5 +1,5 @@
 // fairlead join: a player in the terminal.
-#include "app/cli/command.h"
+#include "app/commands/commands.h"
 #include "app/play/play_options.h"
 
 static const char summary[] = "Joins a game and drives with the keys: w a s d or arrows drive and "

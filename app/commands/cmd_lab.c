@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/json_output.h"
 #include "app/cli/options.h"
+#include "app/commands/commands.h"
 #include "lab/experiments/experiment.h"
 
 static const char summary[] =

@@ -8,6 +8,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/output.h"
+#include "app/commands/commands.h"
 #include "app/lab/lab_request.h"
 
 static const char who[] = "fairlead lab figures";

@@ -7,6 +7,7 @@
 #include "app/cli/command.h"
 #include "app/cli/options.h"
 #include "app/cli/output.h"
+#include "app/commands/commands.h"
 #include "app/lab/run_store.h"
 #include "lab/report/report.h"
 

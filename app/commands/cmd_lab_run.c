@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/json_output.h"
 #include "app/cli/output.h"
+#include "app/commands/commands.h"
 #include "app/lab/lab_request.h"
 #include "app/lab/run_store.h"
 #include "lab/report/report.h"

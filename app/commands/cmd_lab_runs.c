@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/json_output.h"
 #include "app/cli/options.h"
+#include "app/commands/commands.h"
 #include "app/lab/run_store.h"
 
 static void print_run(void *ctx, const StoredRun *run)

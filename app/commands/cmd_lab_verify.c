@@ -9,6 +9,7 @@
 #include "app/cli/options.h"
 #include "app/cli/output.h"
 #include "app/cli/progress.h"
+#include "app/commands/commands.h"
 #include "lab/claims/claims.h"
 #include "lab/report/report.h"
 

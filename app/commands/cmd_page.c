@@ -17,6 +17,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/options.h"
+#include "app/commands/commands.h"
 
 static const char who[] = "fairlead page";
 

@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/json_output.h"
 #include "app/cli/progress.h"
+#include "app/commands/commands.h"
 #include "app/play/play_options.h"
 #include "app/replay/replay_policy.h"
 

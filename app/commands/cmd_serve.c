@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/cli/command.h"
+#include "app/commands/commands.h"
 #include "app/play/play_key.h"
 #include "app/play/play_options.h"
 

@@ -1,5 +1,6 @@
 // fairlead trace: the commands on recorded games.
 #include "app/cli/command.h"
+#include "app/commands/commands.h"
 
 static const char summary[] =
     "Recorded games: CSV files, gzipped or not, with a header naming at least t, id, x, y, z.\n"

@@ -5,6 +5,7 @@
 #include "app/cli/command.h"
 #include "app/cli/json_output.h"
 #include "app/cli/options.h"
+#include "app/commands/commands.h"
 #include "lab/trace/trace_info.h"
 
 static const char who[] = "fairlead trace info";

@@ -9,6 +9,7 @@
 #include "app/cli/options.h"
 #include "app/cli/output.h"
 #include "app/cli/progress.h"
+#include "app/commands/commands.h"
 #include "app/reckon/reckon_picture.h"
 #include "app/reckon/reckon_report.h"
 #include "lab/trace/number.h"

@@ -15,6 +15,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/options.h"
+#include "app/commands/commands.h"
 #include "app/wan/wan_proxy.h"
 #include "app/wan/wan_report.h"
 

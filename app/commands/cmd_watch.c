@@ -1,5 +1,5 @@
 // fairlead watch: a spectator, who sees what a player sees and has nothing of its own.
-#include "app/cli/command.h"
+#include "app/commands/commands.h"
 #include "app/play/play_options.h"
 
 static const char summary[] =

@@ -13,6 +13,7 @@
 #include "app/cli/options.h"
 #include "app/demo/demo.h"
 #include "app/demo/demo_json.h"
+#include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
 
 #define SMOOTHING 0.01         // of errors: a second
@@ -325,7 +326,7 @@ static json_t *demo_hello(const Demo *demo)
     json_t *modes = json_array();
     json_t *names = json_array();
     for (int32_t m = 0; m < ARENA_MODES; m++) {
-        demo_json_choice(modes, arena_mode_name((ArenaMode)m), arena_mode_meaning((ArenaMode)m));
+        web_choices_add(modes, arena_mode_name((ArenaMode)m), arena_mode_meaning((ArenaMode)m));
     }
     for (int32_t i = 0; i < demo->setup.player_count; i++) {
         json_array_append_new(names, json_string(arena_character_name(i % ARENA_CHARACTER_COUNT)));

@@ -12,6 +12,7 @@
 #include "app/cli/options.h"
 #include "app/demo/demo.h"
 #include "app/demo/demo_json.h"
+#include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
 #include "lab/world/distant.h"
 
@@ -298,7 +299,7 @@ static json_t *racing_hello(const Demo *demo)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        demo_json_choice(list, schemes[i].name, schemes[i].help);
+        web_choices_add(list, schemes[i].name, schemes[i].help);
     }
     return json_pack("{s:s,s:s,s:s,s:o,s:o,s:i,s:i,s:i}", "type", "hello", "demo", "racing",
                      "version", FL_VERSION, "course", play_map_racing(demo->setup.game), "schemes",
@@ -326,7 +327,7 @@ static void set(Demo *demo, const json_t *what)
         demo->order.scheme = scheme;
         demo->order.schemes++;
     }
-    demo_json_refuse(&demo->refused, json_object_get(what, "scheme"), known);
+    web_choices_refuse(&demo->refused, json_object_get(what, "scheme"), known);
     if (demo_json_number(what, "delay_ms", 0.0, DELAY_MAX_MS, &number)) {
         demo->order.delay_ns = (FlTime)(number * 1e6);
     }

@@ -14,6 +14,7 @@
 #include "app/cli/options.h"
 #include "app/demo/demo.h"
 #include "app/demo/demo_json.h"
+#include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
 #include "lab/world/distant.h"
 
@@ -322,7 +323,7 @@ static json_t *tanks_hello(const Demo *demo)
     return json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o,s:o,s:i,s:i}", "type", "hello", "demo", "tanks",
                      "version", FL_VERSION, "players", (int)demo->setup.player_count, "world",
                      play_map_tanks(&demo->setup.world), "receivers", screens, "policies",
-                     demo_json_policies(), "clocks", modes, "jitter_max_ms", JITTER_MAX_MS,
+                     web_choices_policies(), "clocks", modes, "jitter_max_ms", JITTER_MAX_MS,
                      "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
@@ -349,7 +350,7 @@ static bool set(Demo *demo, const json_t *what)
         demo->order.policy = send;
         demo->order.policies++;
     }
-    demo_json_refuse(&demo->refused, json_object_get(what, "policy"), known);
+    web_choices_refuse(&demo->refused, json_object_get(what, "policy"), known);
     if (demo_json_number(what, "jitter_ms", 0.0, JITTER_MAX_MS, &number)) {
         demo->order.jitter_ns = (FlTime)(number * 1e6);
     }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/demo/demo_json.h"
+#include "app/page/web_choices.h"
 #include "app/page/web_server.h"
 #include "app/page/web_session.h"
 
@@ -47,7 +47,7 @@ static void on_command(void *ctx, const json_t *command)
     if (known) {
         memcpy(web->words, policy, strlen(policy) + 1); // the newest counts
     }
-    demo_json_refuse(&web->refused, json_object_get(settings, "policy"), known);
+    web_choices_refuse(&web->refused, json_object_get(settings, "policy"), known);
     web->policy[0] = '\0'; // said again, with what was refused
 }
 
@@ -157,7 +157,7 @@ static void tell_hello(PlayWeb *web, const PlayNode *node)
     json_t *hello =
         json_pack("{s:s,s:s,s:s,s:s,s:s,s:o}", "type", "hello", "demo", "session", "version",
                   FL_VERSION, "game", game->name, "thing", game->thing, "policies",
-                  node->own_count > 0 ? demo_json_policies() : json_array());
+                  node->own_count > 0 ? web_choices_policies() : json_array());
     if (map != NULL) {
         json_object_set_new(hello, "map", map);
     }

@@ -8,7 +8,7 @@
 #define LAB_ARENA_MESH_H
 
 #include "arena/mode.h"
-#include "lab/experiments/experiment.h"
+#include "lab/world/lab_run.h"
 #include "lab/world/world.h"
 
 typedef struct ArenaMeshDef {

@@ -6,7 +6,7 @@
 #ifndef LAB_DUEL_H
 #define LAB_DUEL_H
 
-#include "lab/experiments/experiment.h"
+#include "lab/world/lab_run.h"
 #include "lab/world/world.h"
 
 typedef struct DuelDef {

@@ -6,7 +6,7 @@
 #define LAB_MATERIAL_H
 
 #include "lab/actors/source.h"
-#include "lab/experiments/experiment.h"
+#include "lab/world/lab_run.h"
 
 /// A tank of BZFlag, in its units.
 #define TANK_SPEED 25.0

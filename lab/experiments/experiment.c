@@ -1,7 +1,6 @@
-// The table of experiments, and what is the same for all: documents, tables, errors.
+// The table of experiments, and what is the same for all: documents and tables.
 #include "lab/experiments/experiment.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,29 +19,6 @@ const Experiment *experiment_find(const char *name)
         }
     }
     return NULL;
-}
-
-// ---------------------------------------------------------------- errors and progress
-
-LabStatus lab_fail(LabError *error, LabStatus status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-LabStatus lab_fail_result(LabError *error, FlResult result, const char *what)
-{
-    return lab_fail(error, LAB_FAILED, "%s: %s", what, fl_result_text(result));
-}
-
-void lab_progress(const LabRun *run, int64_t done, int64_t of)
-{
-    if (run->progress_fn != NULL) {
-        run->progress_fn(run->progress_ctx, done, of);
-    }
 }
 
 // ---------------------------------------------------------------- running

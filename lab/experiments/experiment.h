@@ -1,10 +1,11 @@
-// Experiments: one file each, one row in the table.
+// Experiments: one folder each, one row in the table.
 //
 // An experiment declares its settings once; the command line, its help and the `config` of
 // results.json follow from that. It fills in rows (field names as the issues give them) and a
 // series, and says which columns to show on a terminal. It does no I/O but reading traces.
 //
-// To add one: lab/<name>.c with an Experiment, its name in EXPERIMENT_TABLE below.
+// To add one: lab/experiments/<name>/<name>.c with an Experiment, its name in EXPERIMENT_TABLE
+// below.
 #ifndef LAB_EXPERIMENT_H
 #define LAB_EXPERIMENT_H
 
@@ -13,6 +14,7 @@
 #include "fairlead/base.h"
 #include "lab/figures/chart.h"
 #include "lab/figures/text.h"
+#include "lab/world/lab_run.h"
 
 #define LAB_NUMBERS_CAPACITY 64
 
@@ -47,26 +49,6 @@ typedef struct Column {
     int32_t decimals; ///< -1: text, or a number as it is.
 } Column;
 
-/// What every experiment is told.
-typedef struct LabRun {
-    uint64_t seed;
-    int32_t runs;
-    bool plain;                                               ///< Sessions that are not sealed.
-    void (*progress_fn)(void *ctx, int64_t done, int64_t of); ///< Or NULL.
-    void *progress_ctx;
-} LabRun;
-
-typedef enum LabStatus {
-    LAB_OK,
-    LAB_BAD_INPUT, ///< The caller's: a file or a setting.
-    LAB_FAILED,    ///< The world's.
-} LabStatus;
-
-/// One line for people.
-typedef struct LabError {
-    char text[1024];
-} LabError;
-
 typedef struct LabResult {
     json_t *rows; ///< An array of objects.
     Text series;  ///< CSV with a header. Empty: there is none.
@@ -93,7 +75,7 @@ typedef struct Experiment {
 /// No experiment's settings are larger.
 #define LAB_SETTINGS_BYTES 8192
 
-/// X(name): each is `experiment_<name>` in lab/<name>.c.
+/// X(name): each is `experiment_<name>` in lab/experiments/<name>/<name>.c.
 #define EXPERIMENT_TABLE(X)                                                                        \
     X(accuracy)                                                                                    \
     X(fairness)                                                                                    \
@@ -136,16 +118,6 @@ void setting_field(const Setting *setting, char field[LAB_CELL_BYTES]);
 void experiment_table(const Experiment *experiment, const LabResult *result, Text *text);
 
 // ---------------------------------------------------------------- for experiments
-
-/// Notes why, and answers `status`.
-__attribute__((format(printf, 3, 4))) LabStatus lab_fail(LabError *error, LabStatus status,
-                                                         const char *format, ...);
-
-/// The same for a result of the library; `what` was being done.
-LabStatus lab_fail_result(LabError *error, FlResult result, const char *what);
-
-/// Says how far it is, if anybody listens.
-void lab_progress(const LabRun *run, int64_t done, int64_t of);
 
 /// A field of a row; not finite becomes null.
 void row_number(json_t *row, const char *field, double value);

@@ -1,4 +1,4 @@
-// How the reader turns rows in order of time into tracks. Private to lab/trace*.c.
+// How the reader turns rows in order of time into tracks. Private to lab/trace.
 #ifndef LAB_TRACE_BUILD_H
 #define LAB_TRACE_BUILD_H
 

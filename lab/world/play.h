@@ -2,7 +2,7 @@
 #ifndef LAB_PLAY_H
 #define LAB_PLAY_H
 
-#include "lab/experiments/experiment.h"
+#include "lab/world/lab_run.h"
 #include "lab/world/world.h"
 
 /// A way of this mean delay, plus or minus `jitter` (uniform, at most the delay itself), that loses

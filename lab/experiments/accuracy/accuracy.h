@@ -7,6 +7,7 @@
 #define LAB_ACCURACY_H
 
 #include "lab/actors/material.h"
+#include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
 #include "lab/world/world.h"
 

@@ -9,6 +9,7 @@
 #define LAB_FAIRNESS_H
 
 #include "lab/actors/material.h"
+#include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
 #include "lab/world/world.h"
 
