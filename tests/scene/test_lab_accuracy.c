@@ -1,4 +1,4 @@
-// lab/accuracy: the experiment against what is known without it.
+// lab/experiments/accuracy: the experiment against what is known without it.
 #include "../unit/support.h"
 
 #include "lab/actors/duel.h"
@@ -100,7 +100,7 @@ static void add_errors(const Reckoning *reckoning, const Trace *trace, const Tra
     }
 }
 
-/// The trace played straight to the library's exporter and placement rule (lab/reckon).
+/// The trace played straight to the library's exporter and placement rule (lab/trace/reckon).
 static Errors reckoned(const Trace *trace, const MaterialRun *run, FlTime delay,
                        const FlExporterDef *def)
 {

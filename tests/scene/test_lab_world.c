@@ -1,4 +1,4 @@
-// lab/world: sessions in virtual time, and what puppets show.
+// lab/world/world: sessions in virtual time, and what puppets show.
 #include "../unit/support.h"
 
 #include "lab/actors/puppet.h"

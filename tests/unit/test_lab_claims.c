@@ -1,4 +1,4 @@
-// lab/claims: verdicts, and what was expected.
+// lab/claims/claims: verdicts, and what was expected.
 #include "support.h"
 
 #include <stdio.h>

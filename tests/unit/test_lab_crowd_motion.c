@@ -1,4 +1,4 @@
-// lab/crowd_motion: a few recorded players as a crowd.
+// lab/experiments/crowd/crowd_motion: a few recorded players as a crowd.
 #include "support.h"
 
 #include "lab/experiments/crowd/crowd_motion.h"

@@ -1,4 +1,4 @@
-// lab/experiment: documents and tables, for an experiment made up here.
+// lab/experiments/experiment: documents and tables, for an experiment made up here.
 #include <stddef.h>
 
 #include "support.h"

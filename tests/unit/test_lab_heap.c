@@ -1,4 +1,4 @@
-// lab/heap: who is next.
+// lab/world/heap: who is next.
 #include "support.h"
 
 #include "lab/world/heap.h"

@@ -1,4 +1,4 @@
-// lab/source: where entities really are.
+// lab/actors/source: where entities really are.
 #include "support.h"
 
 #include "lab/actors/bots.h"

@@ -1,4 +1,4 @@
-// lab/stats: means with intervals, correlations, quantiles from a histogram.
+// lab/figures/stats: means with intervals, correlations, quantiles from a histogram.
 #include "support.h"
 
 #include "lab/figures/stats.h"
