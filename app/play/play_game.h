@@ -4,7 +4,8 @@
 //
 //     play_run ──▶ play_node ──▶ PlayGame: look, make, tick, hear, tell ──▶ games/<name>
 //
-// A new game is a file app/play/play_<name>.c with one PlayGame in it, and a line in PLAY_GAME_TABLE.
+// A new game is a file app/play/play_<name>.c with one PlayGame in it, and a line in
+// PLAY_GAME_TABLE.
 //
 // What a game finds wrong it counts, by kind (PlayChecks). Whatever a peer says is checked and
 // counted, never asserted on.
