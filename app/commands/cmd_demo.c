@@ -121,7 +121,7 @@ static const DemoKind *kind_of(const char *name)
 static void on_command(void *ctx, const json_t *command)
 {
     Show *show = ctx;
-    if (show->kind->command(show->demo, command, fl_net_now())) {
+    if (demo_command(show->demo, command, fl_net_now())) {
         web_publish(show->server, WEB_TOPIC_SETTINGS, show->kind->settings(show->demo));
     }
 }
@@ -130,11 +130,11 @@ static bool on_tick(void *ctx)
 {
     Show *show = ctx;
     FlTime now = fl_net_now();
-    json_t *frame = show->kind->frame(show->demo, now);
+    json_t *frame = demo_frame(show->demo, now);
     if (frame != NULL) {
         web_publish(show->server, WEB_TOPIC_FRAME, frame);
     }
-    show->failed = !stopped && !show->kind->alive(show->demo);
+    show->failed = !stopped && !demo_alive(show->demo);
     return !stopped && !show->failed && now < show->end;
 }
 
@@ -250,9 +250,6 @@ static int check(const Choices *c, const DemoKind *kind)
     if (c->token != NULL && !web_token_good(c->token)) {
         return command_fail(EXIT_BAD_INPUT, who, "--token: %s", WEB_TOKEN_RULE);
     }
-    if (c->record != NULL && kind->again == NULL) {
-        return command_fail(EXIT_BAD_INPUT, who, "--record: %s cannot be recorded", kind->name);
-    }
     return OPTIONS_GO_ON;
 }
 
@@ -267,10 +264,10 @@ static int play(const Choices *c, const DemoDef *def, const DemoKind *kind)
         show.end = fl_net_now() + fl_span_from_seconds(c->seconds);
     }
     prepare();
-    int status = kind->open(def, &show.demo);
+    int status = demo_open(kind, def, &show.demo);
     if (status == OPTIONS_GO_ON) {
         status = serve(c, &show, c->token != NULL ? c->token : random);
-        kind->close(show.demo);
+        demo_close(show.demo);
     }
     return status;
 }
@@ -292,9 +289,8 @@ int play_demo_again(PlayTape *tape, int argc, char **argv)
                    .seed = (uint64_t)c.seed};
     if (tape != NULL) {
         DemoActor actor = {.number = (int32_t)c.actor, .orders = -1, .tape = tape};
-        bool known = kind->again != NULL && c.actor >= 0;
-        return known ? kind->again(&def, &actor)
-                     : command_fail(EXIT_BAD_INPUT, who, "this is no process of a demo");
+        return c.actor >= 0 ? demo_again(kind, &def, &actor)
+                            : command_fail(EXIT_BAD_INPUT, who, "this is no process of a demo");
     }
     def.record = (DemoRecord){who, c.record, argc, argv};
     return play(&c, &def, kind);

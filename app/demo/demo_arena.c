@@ -6,7 +6,7 @@
 #include "app/demo/demo_arena.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "app/cli/command.h"
@@ -16,10 +16,9 @@
 #include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
 
-#define SMOOTHING 0.01         // of errors: a second
-#define STOP_DRIVING FL_SEC(6) // without a key the bot takes over again
-#define LOOKED_AT 4            // as the experiments have it
-#define PLAYERS 16             // unless told otherwise
+#define SMOOTHING 0.01 // of errors: a second
+#define LOOKED_AT 4    // as the experiments have it
+#define PLAYERS 16     // unless told otherwise
 #define KBPS_MIN 32.0
 #define KBPS_MAX 512.0
 #define KBPS 108.0 // as published
@@ -33,29 +32,16 @@ typedef struct Follow {
     bool known;
 } Follow;
 
-struct Demo {
-    DemoStage stage;
+typedef struct ArenaDemo {
+    Demo shell;
     ArenaSetup setup;
     ArenaOrder order;
-    int64_t look; ///< The newest that was read.
-    FlTime driven_at;
     DemoRow seen, one;                       ///< The screen's; and room for a process's.
     DemoThing truth[ARENA_DEMO_PLAYERS_MAX]; ///< By number.
     Follow follow[2];                        ///< Focus, and the rest.
-    bool has_picture;
-};
+} ArenaDemo;
 
 // ---------------------------------------------------------------- making
-
-static int act(void *ctx, const DemoActor *actor)
-{
-    Demo *demo = ctx;
-    FlAddress nowhere = {0}; // the host's door is on the board, and opens later
-    demo_actor_begin(actor, "arena", &nowhere, &demo->setup.board->looks.begin);
-    int status = demo_arena_play(&demo->setup, actor);
-    demo_actor_end(actor);
-    return status;
-}
 
 static bool mode_find(const char *word, ArenaMode *mode)
 {
@@ -68,98 +54,50 @@ static bool mode_find(const char *word, ArenaMode *mode)
     return false;
 }
 
-static void demo_close(Demo *demo)
+static int arena_choose(void *self, const DemoDef *def)
 {
-    demo_stage_close(&demo->stage);
-    if (demo->setup.game != NULL) {
-        arena_destroy(demo->setup.game);
+    ArenaDemo *demo = self;
+    demo->order =
+        (ArenaOrder){.mode = ARENA_MODE_OURS, .kbps = KBPS, .games = 1, .rtt_ns = FL_MS(RTT_MS)};
+    demo->shell.order = &demo->order;
+    demo->shell.driven = &demo->order.driven;
+    if (def->scheme != NULL && !mode_find(def->scheme, &demo->order.mode)) {
+        return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s; hibw, lobw, donny, ours",
+                            def->scheme);
     }
-    free(demo);
+    demo->setup.first = demo->order;
+    return OPTIONS_GO_ON;
 }
 
-static bool make_setup(const DemoDef *def, ArenaSetup *setup)
+static bool arena_make(void *self, const DemoDef *def)
 {
+    ArenaDemo *demo = self;
+    ArenaSetup *setup = &demo->setup;
     ArenaDef arena = arena_def_default();
     setup->player_count = def->players > 0 ? def->players : PLAYERS;
     setup->seed = def->seed;
+    setup->board = demo->shell.board;
     arena.player_count = setup->player_count;
     arena.seed = def->seed;
     return arena_create(&arena, &setup->game) == FL_OK;
 }
 
-/// With the settings that it begins with.
-static int make_demo(const DemoDef *def, Demo **out)
+static void arena_unmake(void *self)
 {
-    *out = NULL;
-    ArenaOrder order = {.mode = ARENA_MODE_OURS, .kbps = KBPS, .games = 1, .rtt_ns = FL_MS(RTT_MS)};
-    if (def->scheme != NULL && !mode_find(def->scheme, &order.mode)) {
-        return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s; hibw, lobw, donny, ours",
-                            def->scheme);
-    }
-    int status = demo_record_check(&def->record, ARENA_DEMO_PROCESSES);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    Demo *demo = calloc(1, sizeof *demo);
-    if (demo == NULL) {
-        return command_fail(EXIT_FAILED, def->who, "out of memory");
-    }
-    demo->order = order;
-    demo->setup.first = order;
-    *out = demo;
-    return OPTIONS_GO_ON;
+    ArenaDemo *demo = self;
+    arena_destroy(demo->setup.game);
 }
 
-static int demo_again(const DemoDef *def, const DemoActor *actor)
+static int arena_act(void *self, const DemoActor *actor)
 {
-    Demo *demo;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    demo->setup.board = calloc(1, sizeof *demo->setup.board);
-    bool ok = demo->setup.board != NULL && actor->number < ARENA_DEMO_PROCESSES &&
-              make_setup(def, &demo->setup);
-    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
-    free(demo->setup.board);
-    demo_close(demo);
-    return status;
-}
-
-static int demo_open(const DemoDef *def, Demo **out)
-{
-    Demo *demo;
-    *out = NULL;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    bool ok = demo_stage_open(&demo->stage, sizeof(ArenaBoard)) && make_setup(def, &demo->setup);
-    if (ok) {
-        demo->setup.board = demo->stage.board;
-        demo->stage.record = def->record;
-        demo_looks_init(&demo->setup.board->looks, fl_net_now());
-        ok = demo_stage_start(&demo->stage, ARENA_DEMO_PROCESSES, act, demo);
-    }
-    if (!ok) {
-        demo_close(demo);
-        return command_fail(EXIT_FAILED, def->who, "cannot start the processes of the demo");
-    }
-    *out = demo;
-    return OPTIONS_GO_ON;
-}
-
-static bool demo_alive(Demo *demo)
-{
-    return demo_stage_alive(&demo->stage);
+    ArenaDemo *demo = self;
+    return demo_arena_play(&demo->setup, actor);
 }
 
 // ---------------------------------------------------------------- following
 
 /// False: the screen has not written this one. Truths that are not there yet are not compared.
-static bool read_look(Demo *demo, int64_t look)
+static bool read_look(ArenaDemo *demo, int64_t look)
 {
     DemoLooks *looks = &demo->setup.board->looks;
     memset(demo->truth, 0, sizeof demo->truth);
@@ -175,7 +113,7 @@ static bool read_look(Demo *demo, int64_t look)
 }
 
 /// The attention from which on a player is one of the few that are looked at most.
-static int32_t looked_at_from(const Demo *demo)
+static int32_t looked_at_from(const ArenaDemo *demo)
 {
     int32_t top[LOOKED_AT] = {0};
     for (int32_t i = 1; i < demo->setup.player_count; i++) {
@@ -191,7 +129,7 @@ static int32_t looked_at_from(const Demo *demo)
     return top[LOOKED_AT - 1] > 0 ? top[LOOKED_AT - 1] : 1;
 }
 
-static void count_errors(Demo *demo)
+static void count_errors(ArenaDemo *demo)
 {
     double sum[2] = {0.0, 0.0};
     int32_t count[2] = {0, 0};
@@ -216,20 +154,14 @@ static void count_errors(Demo *demo)
     }
 }
 
-static void follow(Demo *demo, FlTime now)
+static bool arena_follow(void *self, int64_t look)
 {
-    int64_t newest = demo_looks_due(&demo->setup.board->looks, now, &demo->look);
-    while (demo->look < newest) {
-        demo->look++;
-        if (read_look(demo, demo->look)) {
-            demo->has_picture = true;
-            count_errors(demo);
-        }
+    ArenaDemo *demo = self;
+    if (!read_look(demo, look)) {
+        return false;
     }
-    if (demo->order.driven && now - demo->driven_at > STOP_DRIVING) {
-        demo->order.driven = false;
-        demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    }
+    count_errors(demo);
+    return true;
 }
 
 // ---------------------------------------------------------------- JSON
@@ -241,7 +173,7 @@ static void add(json_t *list, int64_t number)
 
 /// How each is shown: 0 not at all, 1 as told, 2 its replica walks to where it is told to be, 3 its
 /// replica is guided.
-static json_t *players_json(const Demo *demo)
+static json_t *players_json(const ArenaDemo *demo)
 {
     ArenaBoard *board = demo->setup.board;
     json_t *seen = json_array();
@@ -266,7 +198,7 @@ static json_t *players_json(const Demo *demo)
 }
 
 /// What the screen's player has sent to each and how it serves them; what everybody has sent.
-static json_t *upload_json(const Demo *demo)
+static json_t *upload_json(const ArenaDemo *demo)
 {
     ArenaBoard *board = demo->setup.board;
     json_t *to = json_array();
@@ -304,25 +236,22 @@ static json_t *error_json(const Follow *follow)
     return follow->known ? json_real(follow->error) : json_null();
 }
 
-static json_t *demo_frame(Demo *demo, FlTime now)
+static json_t *arena_frame(const void *self)
 {
-    follow(demo, now);
-    if (!demo->has_picture) {
-        return NULL;
-    }
+    const ArenaDemo *demo = self;
     ArenaScreenFigures *screen = &demo->setup.board->screen;
-    int64_t time_ms = demo->look * (DEMO_LOOK_EVERY / FL_MS(1));
     return json_pack("{s:s,s:I,s:i,s:b,s:i,s:o,s:o,s:o,s:I,s:o,s:o,s:[o,o]}", "type", "frame", "t",
-                     (json_int_t)time_ms, "game", (int)demo->order.games, "driven",
-                     demo->order.driven, "peers", (int)atomic_load(&screen->peers), "players",
-                     players_json(demo), "upload", upload_json(demo), "own", own_json(screen),
-                     "items", (json_int_t)atomic_load(&screen->items), "shots",
+                     (json_int_t)demo_time_ms(&demo->shell), "game", (int)demo->order.games,
+                     "driven", demo->order.driven, "peers", (int)atomic_load(&screen->peers),
+                     "players", players_json(demo), "upload", upload_json(demo), "own",
+                     own_json(screen), "items", (json_int_t)atomic_load(&screen->items), "shots",
                      demo_json_shots(&demo->seen), "sums", sums_json(screen), "error",
                      error_json(&demo->follow[0]), error_json(&demo->follow[1]));
 }
 
-static json_t *demo_hello(const Demo *demo)
+static json_t *arena_hello(const void *self)
 {
+    const ArenaDemo *demo = self;
     json_t *modes = json_array();
     json_t *names = json_array();
     for (int32_t m = 0; m < ARENA_MODES; m++) {
@@ -338,8 +267,9 @@ static json_t *demo_hello(const Demo *demo)
                      "rtt_max_ms", RTT_MAX_MS, "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
-static json_t *demo_settings(const Demo *demo)
+static json_t *arena_settings(const void *self)
 {
+    const ArenaDemo *demo = self;
     const ArenaOrder *order = &demo->order;
     return json_pack("{s:s,s:s,s:f,s:f,s:f}", "type", "settings", "mode",
                      arena_mode_name(order->mode), "kbps", order->kbps, "rtt_ms",
@@ -349,59 +279,35 @@ static json_t *demo_settings(const Demo *demo)
 // ---------------------------------------------------------------- commands
 
 /// Everybody meets again: what was measured before is over.
-static void begin_again(Demo *demo)
+static void arena_restart(void *self)
 {
+    ArenaDemo *demo = self;
     demo->order.games++;
     memset(demo->follow, 0, sizeof demo->follow);
 }
 
-static bool set(Demo *demo, const json_t *what)
+static void arena_set(void *self, const json_t *what)
 {
+    ArenaDemo *demo = self;
     const char *mode = json_string_value(json_object_get(what, "mode"));
     ArenaOrder *order = &demo->order;
     ArenaMode before = order->mode;
-    double kbps = order->kbps;
-    double number;
+    double before_kbps = order->kbps;
     if (mode != NULL) {
         (void)mode_find(mode, &order->mode);
     }
-    if (demo_json_number(what, "kbps", KBPS_MIN, KBPS_MAX, &number)) {
-        order->kbps = number;
+    (void)demo_json_number(what, "kbps", KBPS_MIN, KBPS_MAX, &order->kbps);
+    demo_json_ms(what, "rtt_ms", RTT_MAX_MS, &order->rtt_ns);
+    demo_json_percent(what, "loss_percent", LOSS_MAX_PERCENT, &order->loss_ppm);
+    if (order->mode != before || order->kbps > before_kbps || order->kbps < before_kbps) {
+        arena_restart(demo);
     }
-    if (demo_json_number(what, "rtt_ms", 0.0, RTT_MAX_MS, &number)) {
-        order->rtt_ns = (FlTime)(number * 1e6);
-    }
-    if (demo_json_number(what, "loss_percent", 0.0, LOSS_MAX_PERCENT, &number)) {
-        order->loss_ppm = (int32_t)(number * 1e4);
-    }
-    if (order->mode != before || order->kbps > kbps || order->kbps < kbps) {
-        begin_again(demo);
-    }
-    return true;
 }
 
-static void drive(Demo *demo, const json_t *input, FlTime now)
+static void arena_drive(void *self, const DemoKeys *keys)
 {
-    ArenaKeys wanted = {.fire = json_is_true(json_object_get(input, "fire"))};
-    demo->order.driven = demo_json_number(input, "drive", -1.0, 1.0, &wanted.drive) &&
-                         demo_json_number(input, "turn", -1.0, 1.0, &wanted.turn);
-    demo->order.keys = wanted;
-    demo->driven_at = now;
-}
-
-static bool demo_command(Demo *demo, const json_t *command, FlTime now)
-{
-    const json_t *settings = json_object_get(command, "set");
-    const json_t *input = json_object_get(command, "drive");
-    bool changed = json_is_object(settings) && set(demo, settings);
-    if (input != NULL) {
-        drive(demo, input, now);
-    }
-    if (json_is_true(json_object_get(command, "restart"))) {
-        begin_again(demo);
-    }
-    demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    return changed;
+    ArenaDemo *demo = self;
+    demo->order.keys = (ArenaKeys){.drive = keys->drive, .turn = keys->turn, .fire = keys->fire};
 }
 
 const DemoKind demo_arena = {
@@ -410,12 +316,20 @@ const DemoKind demo_arena = {
     .players_min = 2,
     .players_max = ARENA_DEMO_PLAYERS_MAX,
     .has_scheme = true,
-    .open = demo_open,
-    .again = demo_again,
-    .hello = demo_hello,
-    .settings = demo_settings,
-    .frame = demo_frame,
-    .command = demo_command,
-    .alive = demo_alive,
-    .close = demo_close,
+    .process_count = ARENA_DEMO_PROCESSES, // no host yet: its door is on the board, and opens later
+    .self_bytes = sizeof(ArenaDemo),
+    .board_bytes = sizeof(ArenaBoard),
+    .looks_at = offsetof(ArenaBoard, looks),
+    .order_bytes = sizeof(ArenaOrder),
+    .choose = arena_choose,
+    .make = arena_make,
+    .unmake = arena_unmake,
+    .act = arena_act,
+    .follow = arena_follow,
+    .hello = arena_hello,
+    .settings = arena_settings,
+    .frame = arena_frame,
+    .set = arena_set,
+    .drive = arena_drive,
+    .restart = arena_restart,
 };

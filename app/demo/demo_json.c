@@ -40,3 +40,19 @@ bool demo_json_number(const json_t *object, const char *key, double low, double 
     *out = number < low ? low : number > high ? high : number;
     return true;
 }
+
+void demo_json_ms(const json_t *object, const char *key, double high_ms, FlTime *out)
+{
+    double number;
+    if (demo_json_number(object, key, 0.0, high_ms, &number)) {
+        *out = (FlTime)(number * 1e6);
+    }
+}
+
+void demo_json_percent(const json_t *object, const char *key, double high, int32_t *ppm)
+{
+    double number;
+    if (demo_json_number(object, key, 0.0, high, &number)) {
+        *ppm = (int32_t)(number * 1e4);
+    }
+}

@@ -19,4 +19,8 @@ json_t *demo_json_length(double length);
 /// A number of an object, held within its bounds. False, and nothing changes, if there is none.
 bool demo_json_number(const json_t *object, const char *key, double low, double high, double *out);
 
+/// The same for a span in ms, from 0, and for a share in percent.
+void demo_json_ms(const json_t *object, const char *key, double high_ms, FlTime *out);
+void demo_json_percent(const json_t *object, const char *key, double high, int32_t *ppm);
+
 #endif

@@ -5,7 +5,7 @@
 #include "app/demo/demo_racing.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "app/cli/command.h"
@@ -14,11 +14,9 @@
 #include "app/demo/demo_json.h"
 #include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
-#include "lab/world/distant.h"
 
 #define RECENT_LOOKS 1000 // 10 s
 #define SMOOTHING 0.02
-#define STOP_DRIVING FL_SEC(6)
 #define DELAY_MAX_MS 300
 #define JITTER_MAX_MS 60
 #define LOSS_MAX_PERCENT 30
@@ -34,20 +32,16 @@ static const struct {
     {"best", "as of 100 ms ago, by velocity, smoothly; the own car by what was told of it"},
 };
 
-struct Demo {
-    DemoStage stage;
+typedef struct RacingDemo {
+    Demo shell;
     RacingSetup setup;
     RacingOrder order;
-    FlTime driven_at;
-    int64_t look; ///< The newest that was read.
     DemoRow rows[RACING_PLAYERS];
-    bool has_picture;
     uint32_t race; ///< Of the rows.
     int64_t compared, disagreed;
     uint8_t recent[RECENT_LOOKS]; ///< Bits: compared, disagreed.
     double off[RACING_PLAYERS];   ///< Of each car at the other player's, m, smoothed.
-    json_t *refused;              ///< A scheme that was asked for, and is none; NULL: none was.
-};
+} RacingDemo;
 
 RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, RacingNews *last)
 {
@@ -65,118 +59,51 @@ RacingNews demo_racing_news(const RacingSetup *setup, const DemoActor *actor, Ra
     return news;
 }
 
-static int act(void *ctx, const DemoActor *actor)
-{
-    Demo *demo = ctx;
-    RacingSetup *setup = &demo->setup;
-    demo_actor_begin(actor, "racing", &setup->host, &setup->board->looks.begin);
-    int status = demo_racing_play(setup, actor);
-    demo_actor_end(actor);
-    return status;
-}
-
 // ---------------------------------------------------------------- making
 
-static bool make_course(const DemoDef *def, RacingSetup *setup)
+static int racing_choose(void *self, const DemoDef *def)
 {
-    RacingDef game = racing_def_default();
-    game.seed = def->seed;
-    game.time_limit = 0;
-    setup->seed = def->seed;
-    return racing_create(&game, &setup->game) == FL_OK;
-}
-
-static bool make_setup(const DemoDef *def, RacingSetup *setup)
-{
-    if (!make_course(def, setup) || distant_net_open(&setup->host_net) != FL_OK) {
-        return false;
-    }
-    setup->host = fl_net_address(setup->host_net);
-    return true;
-}
-
-static void racing_close(Demo *demo)
-{
-    demo_stage_close(&demo->stage);
-    fl_net_destroy(demo->setup.host_net);
-    racing_destroy(demo->setup.game);
-    json_decref(demo->refused);
-    free(demo);
-}
-
-/// With the settings that it begins with.
-static int make_demo(const DemoDef *def, Demo **out)
-{
+    RacingDemo *demo = self;
     const char *name = def->scheme != NULL ? def->scheme : "nc";
-    RaceScheme scheme;
-    *out = NULL;
-    if (!race_scheme_parse(name, &scheme)) {
+    demo->shell.order = &demo->order;
+    demo->shell.driven = &demo->order.driven;
+    if (!race_scheme_parse(name, &demo->order.scheme)) {
         return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s", name);
     }
-    int status = demo_record_check(&def->record, RACING_PLAYERS);
-    Demo *demo = status == OPTIONS_GO_ON ? calloc(1, sizeof *demo) : NULL;
-    if (demo == NULL) {
-        return status != OPTIONS_GO_ON ? status
-                                       : command_fail(EXIT_FAILED, def->who, "out of memory");
-    }
-    demo->order.scheme = scheme;
     demo->order.delay_ns = FL_MS(75);
     demo->order.jitter_ns = FL_MS(10);
     demo->setup.first = demo->order;
-    *out = demo;
     return OPTIONS_GO_ON;
 }
 
-static int racing_again(const DemoDef *def, const DemoActor *actor)
+static bool racing_make(void *self, const DemoDef *def)
 {
-    Demo *demo;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    demo->setup.board = calloc(1, sizeof *demo->setup.board);
-    bool ok = demo->setup.board != NULL && actor->number < RACING_PLAYERS &&
-              make_course(def, &demo->setup);
-    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
+    RacingDemo *demo = self;
+    RacingDef game = racing_def_default();
+    game.seed = def->seed;
+    game.time_limit = 0;
+    demo->setup.seed = def->seed;
+    demo->setup.host_net = demo->shell.host_net;
+    demo->setup.board = demo->shell.board;
+    return racing_create(&game, &demo->setup.game) == FL_OK;
+}
+
+static void racing_unmake(void *self)
+{
+    RacingDemo *demo = self;
     racing_destroy(demo->setup.game);
-    free(demo->setup.board);
-    free(demo);
-    return status;
 }
 
-static int racing_open(const DemoDef *def, Demo **out)
+static int racing_act(void *self, const DemoActor *actor)
 {
-    Demo *demo;
-    *out = NULL;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    bool ok = demo_stage_open(&demo->stage, sizeof(RacingBoard)) && make_setup(def, &demo->setup);
-    if (ok) {
-        demo->setup.board = demo->stage.board;
-        demo->stage.record = def->record;
-        demo_looks_init(&demo->setup.board->looks, fl_net_now());
-        ok = demo_stage_start(&demo->stage, RACING_PLAYERS, act, demo);
-    }
-    if (!ok) {
-        racing_close(demo);
-        return command_fail(EXIT_FAILED, def->who, "cannot start the processes of the demo");
-    }
-    *out = demo;
-    return OPTIONS_GO_ON;
-}
-
-static bool racing_alive(Demo *demo)
-{
-    return demo_stage_alive(&demo->stage);
+    RacingDemo *demo = self;
+    demo->setup.host = demo->shell.host;
+    return demo_racing_play(&demo->setup, actor);
 }
 
 // ---------------------------------------------------------------- following
 
-static void count_again(Demo *demo)
+static void count_again(RacingDemo *demo)
 {
     demo->compared = 0;
     demo->disagreed = 0;
@@ -184,31 +111,31 @@ static void count_again(Demo *demo)
 }
 
 /// How far the first car is ahead on a player's screen, m.
-static double gap_at(const Demo *demo, int32_t player)
+static double gap_at(const RacingDemo *demo, int32_t player)
 {
     return demo->rows[player].thing[0].value - demo->rows[player].thing[1].value;
 }
 
 /// Both screens show the same race, and it has begun.
-static bool comparable(const Demo *demo)
+static bool comparable(const RacingDemo *demo)
 {
     const DemoThing *first = &demo->rows[0].thing[RACING_TRUTH];
     const DemoThing *second = &demo->rows[1].thing[RACING_TRUTH];
     return first->alive && second->alive && first->life == second->life;
 }
 
-static bool disagree(const Demo *demo)
+static bool disagree(const RacingDemo *demo)
 {
     return (gap_at(demo, 0) > 0.0) != (gap_at(demo, 1) > 0.0);
 }
 
-static void compare(Demo *demo)
+static void compare(RacingDemo *demo, int64_t look)
 {
     bool counts = comparable(demo);
     bool differs = counts && disagree(demo);
     demo->compared += counts ? 1 : 0;
     demo->disagreed += differs ? 1 : 0;
-    demo->recent[demo->look % RECENT_LOOKS] = (uint8_t)((counts ? 1 : 0) | (differs ? 2 : 0));
+    demo->recent[look % RECENT_LOOKS] = (uint8_t)((counts ? 1 : 0) | (differs ? 2 : 0));
     for (int32_t p = 0; counts && p < RACING_PLAYERS; p++) {
         double own = demo->rows[p].thing[p].value;
         double there = demo->rows[1 - p].thing[p].value;
@@ -216,28 +143,22 @@ static void compare(Demo *demo)
     }
 }
 
-static void follow(Demo *demo, FlTime now)
+static bool racing_follow(void *self, int64_t look)
 {
-    DemoLooks *looks = &demo->setup.board->looks;
-    int64_t newest = demo_looks_due(looks, now, &demo->look);
-    while (demo->look < newest) {
-        demo->look++;
-        if (demo_look_read(looks, 0, demo->look, &demo->rows[0]) &&
-            demo_look_read(looks, 1, demo->look, &demo->rows[1])) {
-            demo->has_picture = true;
-            compare(demo);
+    RacingDemo *demo = self;
+    for (int32_t p = 0; p < RACING_PLAYERS; p++) {
+        if (!demo_look_read(demo->shell.looks, p, look, &demo->rows[p])) {
+            return false;
         }
     }
-    if (demo->order.driven && now - demo->driven_at > STOP_DRIVING) {
-        demo->order.driven = false;
-        demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    }
+    compare(demo, look);
+    return true;
 }
 
 // ---------------------------------------------------------------- JSON
 
 /// Share of the comparisons of the last 10 s, in percent.
-static double recent_rate(const Demo *demo)
+static double recent_rate(const RacingDemo *demo)
 {
     int32_t compared = 0;
     int32_t disagreed = 0;
@@ -248,7 +169,7 @@ static double recent_rate(const Demo *demo)
     return compared > 0 ? 100.0 * disagreed / compared : 0.0;
 }
 
-static json_t *screen_json(const Demo *demo, int32_t p)
+static json_t *screen_json(const RacingDemo *demo, int32_t p)
 {
     RacingPlayer *player = &demo->setup.board->player[p];
     json_t *cars = json_array();
@@ -261,7 +182,7 @@ static json_t *screen_json(const Demo *demo, int32_t p)
 }
 
 /// Where the race is, for people: cars move a second before they are compared.
-static const char *phase_of(const Demo *demo)
+static const char *phase_of(const RacingDemo *demo)
 {
     int32_t tick = atomic_load(&demo->setup.board->player[0].tick);
     if (demo->rows[0].thing[0].life == 0) {
@@ -270,13 +191,9 @@ static const char *phase_of(const Demo *demo)
     return tick == 0 ? "grid" : tick < RACING_OVER_TICK ? "race" : "over";
 }
 
-static json_t *racing_frame(Demo *demo, FlTime now)
+static json_t *racing_frame(const void *self)
 {
-    follow(demo, now);
-    if (!demo->has_picture) {
-        return NULL;
-    }
-    int64_t time_ms = demo->look * (DEMO_LOOK_EVERY / FL_MS(1));
+    const RacingDemo *demo = self;
     double rate =
         demo->compared > 0 ? 100.0 * (double)demo->disagreed / (double)demo->compared : 0.0;
     json_t *truth = json_array();
@@ -288,15 +205,16 @@ static json_t *racing_frame(Demo *demo, FlTime now)
         json_array_append_new(off, json_real(demo->off[p] / RACE_CAR_LENGTH));
     }
     return json_pack("{s:s,s:I,s:i,s:s,s:i,s:b,s:b,s:b,s:o,s:o,s:o,s:f,s:f}", "type", "frame", "t",
-                     (json_int_t)time_ms, "race", (int)demo->rows[0].thing[0].life, "phase",
-                     phase_of(demo), "count", (int)demo->order.restarts, "driven",
-                     demo->order.driven, "compared", comparable(demo), "agree", !disagree(demo),
-                     "screens", screens, "truth", truth, "off", off, "rate", rate, "recent",
-                     recent_rate(demo));
+                     (json_int_t)demo_time_ms(&demo->shell), "race",
+                     (int)demo->rows[0].thing[0].life, "phase", phase_of(demo), "count",
+                     (int)demo->order.restarts, "driven", demo->order.driven, "compared",
+                     comparable(demo), "agree", !disagree(demo), "screens", screens, "truth", truth,
+                     "off", off, "rate", rate, "recent", recent_rate(demo));
 }
 
-static json_t *racing_hello(const Demo *demo)
+static json_t *racing_hello(const void *self)
 {
+    const RacingDemo *demo = self;
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         web_choices_add(list, schemes[i].name, schemes[i].help);
@@ -307,69 +225,48 @@ static json_t *racing_hello(const Demo *demo)
                      "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
-static json_t *racing_settings(const Demo *demo)
+static json_t *racing_settings(const void *self)
 {
+    const RacingDemo *demo = self;
     return json_pack("{s:s,s:s,s:f,s:f,s:f,s:O?}", "type", "settings", "scheme",
                      demo->order.scheme.name, "delay_ms", (double)demo->order.delay_ns / 1e6,
                      "jitter_ms", (double)demo->order.jitter_ns / 1e6, "loss_percent",
-                     demo->order.loss_ppm / 1e4, "refused", demo->refused);
+                     demo->order.loss_ppm / 1e4, "refused", demo->shell.refused);
 }
 
 // ---------------------------------------------------------------- commands
 
-static void set(Demo *demo, const json_t *what)
+static void racing_set(void *self, const json_t *what)
 {
+    RacingDemo *demo = self;
     const char *name = json_string_value(json_object_get(what, "scheme"));
     RaceScheme scheme;
-    double number;
     bool known = name != NULL && race_scheme_parse(name, &scheme);
     if (known) {
         demo->order.scheme = scheme;
         demo->order.schemes++;
     }
-    web_choices_refuse(&demo->refused, json_object_get(what, "scheme"), known);
-    if (demo_json_number(what, "delay_ms", 0.0, DELAY_MAX_MS, &number)) {
-        demo->order.delay_ns = (FlTime)(number * 1e6);
-    }
-    if (demo_json_number(what, "jitter_ms", 0.0, JITTER_MAX_MS, &number)) {
-        demo->order.jitter_ns = (FlTime)(number * 1e6);
-    }
-    if (demo_json_number(what, "loss_percent", 0.0, LOSS_MAX_PERCENT, &number)) {
-        demo->order.loss_ppm = (int32_t)(number * 1e4);
-    }
+    web_choices_refuse(&demo->shell.refused, json_object_get(what, "scheme"), known);
+    demo_json_ms(what, "delay_ms", DELAY_MAX_MS, &demo->order.delay_ns);
+    demo_json_ms(what, "jitter_ms", JITTER_MAX_MS, &demo->order.jitter_ns);
+    demo_json_percent(what, "loss_percent", LOSS_MAX_PERCENT, &demo->order.loss_ppm);
     count_again(demo); // of other settings, another rate
 }
 
-static void drive(Demo *demo, const json_t *input, FlTime now)
+static void racing_drive(void *self, const DemoKeys *keys)
 {
-    double along = 0.0;
-    double turn = 0.0;
-    bool by_hand = demo_json_number(input, "drive", -1.0, 1.0, &along) &&
-                   demo_json_number(input, "turn", -1.0, 1.0, &turn);
-    RacingInput wanted = {.throttle = (int8_t)(along > 0.0 ? 15.0 * along : 0.0),
-                          .steer = (int8_t)(40.0 * turn),
-                          .brake = (int8_t)(along < 0.0 ? -15.0 * along : 0.0)};
-    demo->order.driven = by_hand;
-    demo->order.input = wanted;
-    demo->driven_at = now;
+    RacingDemo *demo = self;
+    double along = keys->drive;
+    demo->order.input = (RacingInput){.throttle = (int8_t)(along > 0.0 ? 15.0 * along : 0.0),
+                                      .steer = (int8_t)(40.0 * keys->turn),
+                                      .brake = (int8_t)(along < 0.0 ? -15.0 * along : 0.0)};
 }
 
-static bool racing_command(Demo *demo, const json_t *command, FlTime now)
+static void racing_restart(void *self)
 {
-    const json_t *settings = json_object_get(command, "set");
-    const json_t *input = json_object_get(command, "drive");
-    if (json_is_object(settings)) {
-        set(demo, settings);
-    }
-    if (input != NULL) {
-        drive(demo, input, now);
-    }
-    if (json_is_true(json_object_get(command, "restart"))) {
-        demo->order.restarts++;
-        count_again(demo);
-    }
-    demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    return json_is_object(settings);
+    RacingDemo *demo = self;
+    demo->order.restarts++;
+    count_again(demo);
 }
 
 const DemoKind demo_racing = {
@@ -378,12 +275,21 @@ const DemoKind demo_racing = {
     .players_min = RACING_PLAYERS,
     .players_max = RACING_PLAYERS,
     .has_scheme = true,
-    .open = racing_open,
+    .process_count = RACING_PLAYERS,
+    .has_host = true,
+    .self_bytes = sizeof(RacingDemo),
+    .board_bytes = sizeof(RacingBoard),
+    .looks_at = offsetof(RacingBoard, looks),
+    .order_bytes = sizeof(RacingOrder),
+    .choose = racing_choose,
+    .make = racing_make,
+    .unmake = racing_unmake,
+    .act = racing_act,
+    .follow = racing_follow,
     .hello = racing_hello,
     .settings = racing_settings,
     .frame = racing_frame,
-    .command = racing_command,
-    .alive = racing_alive,
-    .close = racing_close,
-    .again = racing_again,
+    .set = racing_set,
+    .drive = racing_drive,
+    .restart = racing_restart,
 };

@@ -7,7 +7,7 @@
 #include "app/demo/demo_tanks.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "app/cli/command.h"
@@ -16,10 +16,8 @@
 #include "app/demo/demo_json.h"
 #include "app/page/web_choices.h"
 #include "app/play/play_maps.h"
-#include "lab/world/distant.h"
 
-#define SMOOTHING 0.02         // of the error shown as "now": half a second
-#define STOP_DRIVING FL_SEC(6) // without a key the bot takes the wheel again
+#define SMOOTHING 0.02 // of the error shown as "now": half a second
 #define JITTER_MAX_MS 180
 #define LOSS_MAX_PERCENT 30
 
@@ -33,19 +31,15 @@ typedef struct Follow {
     double now; ///< Distance, smoothed.
 } Follow;
 
-struct Demo {
-    DemoStage stage;
+typedef struct TanksDemo {
+    Demo shell;
     TanksDemoSetup setup;
     TanksOrder order;
-    int64_t look; ///< The newest that was read.
     uint32_t restarts;
-    FlTime driven_at;
     Follow follow[TANKS_DEMO_RECEIVERS];
     DemoRow real, exported, seen[TANKS_DEMO_RECEIVERS];
     bool fresh[TANKS_DEMO_RECEIVERS]; ///< A receiver's row is of this look, not of one before.
-    bool has_picture;
-    json_t *refused; ///< A policy that was asked for, and is none; NULL: none was.
-};
+} TanksDemo;
 
 // ---------------------------------------------------------------- shared with the processes
 
@@ -87,21 +81,25 @@ TanksNews demo_tanks_news(const TanksDemoSetup *setup, const DemoActor *actor, T
     return news;
 }
 
-static int act(void *ctx, const DemoActor *actor)
-{
-    Demo *demo = ctx;
-    TanksDemoSetup *setup = &demo->setup;
-    demo_actor_begin(actor, "tanks", &setup->host, &setup->board->looks.begin);
-    int status =
-        actor->number == 0 ? demo_tanks_own(setup, actor) : demo_tanks_receive(setup, actor);
-    demo_actor_end(actor);
-    return status;
-}
-
 // ---------------------------------------------------------------- making
 
-static bool make_world(const DemoDef *def, TanksDemoSetup *setup)
+static int tanks_choose(void *self, const DemoDef *def)
 {
+    TanksDemo *demo = self;
+    const char *policy = def->policy != NULL ? def->policy : "base";
+    demo->shell.order = &demo->order;
+    demo->shell.driven = &demo->order.driven;
+    if (fl_send_parse(policy, &demo->order.policy) != FL_OK) {
+        return command_fail(EXIT_BAD_INPUT, def->who, "no such policy: %s", policy);
+    }
+    demo->setup.first = demo->order;
+    return OPTIONS_GO_ON;
+}
+
+static bool tanks_make(void *self, const DemoDef *def)
+{
+    TanksDemo *demo = self;
+    TanksDemoSetup *setup = &demo->setup;
     TanksRules rules = tanks_rules_default();
     rules.half_extent = def->players > 16 ? 220.0 : 150.0; // room enough, and never alone
     rules.building_count = 12;
@@ -109,97 +107,23 @@ static bool make_world(const DemoDef *def, TanksDemoSetup *setup)
     rules.map_seed = def->seed;
     setup->player_count = def->players > 0 ? def->players : 8;
     setup->seed = def->seed;
+    setup->host_net = demo->shell.host_net;
+    setup->board = demo->shell.board;
     memcpy(setup->delay_ns, delays, sizeof delays);
     return tanks_world_init(&rules, &setup->world) == FL_OK;
 }
 
-static bool make_setup(const DemoDef *def, TanksDemoSetup *setup)
+static int tanks_act(void *self, const DemoActor *actor)
 {
-    if (!make_world(def, setup) || distant_net_open(&setup->host_net) != FL_OK) {
-        return false;
-    }
-    setup->host = fl_net_address(setup->host_net);
-    return true;
-}
-
-static void tanks_close(Demo *demo)
-{
-    demo_stage_close(&demo->stage);
-    fl_net_destroy(demo->setup.host_net);
-    json_decref(demo->refused);
-    free(demo);
-}
-
-/// With the settings that it begins with.
-static int make_demo(const DemoDef *def, Demo **out)
-{
-    const char *policy = def->policy != NULL ? def->policy : "base";
-    FlSend send;
-    *out = NULL;
-    if (fl_send_parse(policy, &send) != FL_OK) {
-        return command_fail(EXIT_BAD_INPUT, def->who, "no such policy: %s", policy);
-    }
-    int status = demo_record_check(&def->record, TANKS_DEMO_RECEIVERS + 1);
-    Demo *demo = status == OPTIONS_GO_ON ? calloc(1, sizeof *demo) : NULL;
-    if (demo == NULL) {
-        return status != OPTIONS_GO_ON ? status
-                                       : command_fail(EXIT_FAILED, def->who, "out of memory");
-    }
-    demo->order.policy = send;
-    demo->setup.first = demo->order;
-    *out = demo;
-    return OPTIONS_GO_ON;
-}
-
-static int tanks_again(const DemoDef *def, const DemoActor *actor)
-{
-    Demo *demo;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    demo->setup.board = calloc(1, sizeof *demo->setup.board);
-    bool ok = demo->setup.board != NULL && actor->number <= TANKS_DEMO_RECEIVERS &&
-              make_world(def, &demo->setup);
-    status = ok ? act(demo, actor) : command_fail(EXIT_FAILED, def->who, "cannot begin again");
-    free(demo->setup.board);
-    free(demo);
-    return status;
-}
-
-static int tanks_open(const DemoDef *def, Demo **out)
-{
-    Demo *demo;
-    *out = NULL;
-    int status = make_demo(def, &demo);
-    if (status != OPTIONS_GO_ON) {
-        return status;
-    }
-    FL_ASSERT(demo != NULL);
-    bool ok = demo_stage_open(&demo->stage, sizeof(TanksBoard)) && make_setup(def, &demo->setup);
-    if (ok) {
-        demo->setup.board = demo->stage.board;
-        demo->stage.record = def->record;
-        demo_looks_init(&demo->setup.board->looks, fl_net_now());
-        ok = demo_stage_start(&demo->stage, TANKS_DEMO_RECEIVERS + 1, act, demo);
-    }
-    if (!ok) {
-        tanks_close(demo);
-        return command_fail(EXIT_FAILED, def->who, "cannot start the processes of the demo");
-    }
-    *out = demo;
-    return OPTIONS_GO_ON;
-}
-
-static bool tanks_alive(Demo *demo)
-{
-    return demo_stage_alive(&demo->stage);
+    TanksDemo *demo = self;
+    demo->setup.host = demo->shell.host;
+    return actor->number == 0 ? demo_tanks_own(&demo->setup, actor)
+                              : demo_tanks_receive(&demo->setup, actor);
 }
 
 // ---------------------------------------------------------------- following
 
-static void count_errors(Demo *demo)
+static void count_errors(TanksDemo *demo)
 {
     const DemoThing *exported = &demo->exported.thing[0];
     for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
@@ -214,7 +138,7 @@ static void count_errors(Demo *demo)
     }
 }
 
-static bool read_look(Demo *demo, int64_t look)
+static bool read_look(TanksDemo *demo, int64_t look)
 {
     DemoLooks *looks = &demo->setup.board->looks;
     bool whole = demo_look_read(looks, TANKS_ROW_REAL, look, &demo->real) &&
@@ -226,7 +150,7 @@ static bool read_look(Demo *demo, int64_t look)
 }
 
 /// A look after another restart begins new counts.
-static void begin_again(Demo *demo)
+static void begin_again(TanksDemo *demo)
 {
     uint32_t restarts = (uint32_t)demo->exported.thing[0].value;
     if (restarts != demo->restarts) {
@@ -235,27 +159,21 @@ static void begin_again(Demo *demo)
     }
 }
 
-static void follow(Demo *demo, FlTime now)
+static bool tanks_follow(void *self, int64_t look)
 {
-    int64_t newest = demo_looks_due(&demo->setup.board->looks, now, &demo->look);
-    while (demo->look < newest) {
-        demo->look++;
-        if (read_look(demo, demo->look)) {
-            demo->has_picture = true;
-            begin_again(demo);
-            count_errors(demo);
-        }
+    TanksDemo *demo = self;
+    if (!read_look(demo, look)) {
+        return false;
     }
-    if (demo->order.driven && now - demo->driven_at > STOP_DRIVING) {
-        demo->order.driven = false;
-        demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    }
+    begin_again(demo);
+    count_errors(demo);
+    return true;
 }
 
 // ---------------------------------------------------------------- JSON
 
 /// Four numbers a tank.
-static json_t *things_json(const Demo *demo, const DemoRow *row)
+static json_t *things_json(const TanksDemo *demo, const DemoRow *row)
 {
     json_t *list = json_array();
     for (int32_t i = 0; i < demo->setup.player_count; i++) {
@@ -264,12 +182,12 @@ static json_t *things_json(const Demo *demo, const DemoRow *row)
     return list;
 }
 
-static json_t *screen_json(const Demo *demo, const DemoRow *row)
+static json_t *screen_json(const TanksDemo *demo, const DemoRow *row)
 {
     return json_pack("{s:o,s:o}", "tanks", things_json(demo, row), "shots", demo_json_shots(row));
 }
 
-static json_t *receiver_json(const Demo *demo, int32_t r)
+static json_t *receiver_json(const TanksDemo *demo, int32_t r)
 {
     TanksReceiver *receiver = &demo->setup.board->receiver[r];
     const DemoThing *placed = &demo->seen[r].thing[0];
@@ -280,13 +198,9 @@ static json_t *receiver_json(const Demo *demo, int32_t r)
                      "delay_ms", (double)atomic_load(&receiver->delay_ns) / 1e6);
 }
 
-static json_t *tanks_frame(Demo *demo, FlTime now)
+static json_t *tanks_frame(const void *self)
 {
-    follow(demo, now);
-    if (!demo->has_picture) {
-        return NULL;
-    }
-    int64_t time_ms = demo->look * (DEMO_LOOK_EVERY / FL_MS(1));
+    const TanksDemo *demo = self;
     double mean = 0.0;
     double square = 0.0;
     json_t *screens = json_array();
@@ -304,14 +218,15 @@ static json_t *tanks_frame(Demo *demo, FlTime now)
         square += apart * apart / TANKS_DEMO_RECEIVERS;
     }
     return json_pack("{s:s,s:I,s:i,s:i,s:b,s:o,s:o,s:o,s:f,s:f}", "type", "frame", "t",
-                     (json_int_t)time_ms, "life", (int)demo->real.thing[0].life, "count",
-                     (int)demo->restarts, "driven", demo->order.driven, "screens", screens,
+                     (json_int_t)demo_time_ms(&demo->shell), "life", (int)demo->real.thing[0].life,
+                     "count", (int)demo->restarts, "driven", demo->order.driven, "screens", screens,
                      "exported", exported, "receivers", receivers, "mean", mean, "sd",
                      sqrt(square));
 }
 
-static json_t *tanks_hello(const Demo *demo)
+static json_t *tanks_hello(const void *self)
 {
+    const TanksDemo *demo = self;
     json_t *screens = json_array();
     json_t *modes = json_array();
     for (int32_t r = 0; r < TANKS_DEMO_RECEIVERS; r++) {
@@ -327,67 +242,50 @@ static json_t *tanks_hello(const Demo *demo)
                      "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
-static json_t *tanks_settings(const Demo *demo)
+static json_t *tanks_settings(const void *self)
 {
+    const TanksDemo *demo = self;
     char policy[FL_SEND_TEXT_BYTES];
     fl_send_text(&demo->order.policy, policy);
     return json_pack("{s:s,s:s,s:f,s:f,s:s,s:O?}", "type", "settings", "policy", policy,
                      "jitter_ms", (double)demo->order.jitter_ns / 1e6, "loss_percent",
                      demo->order.loss_ppm / 1e4, "clock", clocks[demo->order.clock], "refused",
-                     demo->refused);
+                     demo->shell.refused);
 }
 
 // ---------------------------------------------------------------- commands
 
-static bool set(Demo *demo, const json_t *what)
+static void tanks_set(void *self, const json_t *what)
 {
+    TanksDemo *demo = self;
     const char *policy = json_string_value(json_object_get(what, "policy"));
     const char *clock = json_string_value(json_object_get(what, "clock"));
-    double number;
     FlSend send;
     bool known = policy != NULL && fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
     if (known) {
         demo->order.policy = send;
         demo->order.policies++;
     }
-    web_choices_refuse(&demo->refused, json_object_get(what, "policy"), known);
-    if (demo_json_number(what, "jitter_ms", 0.0, JITTER_MAX_MS, &number)) {
-        demo->order.jitter_ns = (FlTime)(number * 1e6);
-    }
-    if (demo_json_number(what, "loss_percent", 0.0, LOSS_MAX_PERCENT, &number)) {
-        demo->order.loss_ppm = (int32_t)(number * 1e4);
-    }
+    web_choices_refuse(&demo->shell.refused, json_object_get(what, "policy"), known);
+    demo_json_ms(what, "jitter_ms", JITTER_MAX_MS, &demo->order.jitter_ns);
+    demo_json_percent(what, "loss_percent", LOSS_MAX_PERCENT, &demo->order.loss_ppm);
     for (size_t i = 0; clock != NULL && i < sizeof clocks / sizeof *clocks; i++) {
         if (strcmp(clock, clocks[i]) == 0) {
             demo->order.clock = (FlTimeMode)i;
         }
     }
-    return true;
 }
 
-static void drive(Demo *demo, const json_t *input, FlTime now)
+static void tanks_drive(void *self, const DemoKeys *keys)
 {
-    TanksInput wanted = {.fire = json_is_true(json_object_get(input, "fire"))};
-    bool by_hand = demo_json_number(input, "drive", -1.0, 1.0, &wanted.drive) &&
-                   demo_json_number(input, "turn", -1.0, 1.0, &wanted.turn);
-    demo->order.driven = by_hand;
-    demo->order.input = wanted;
-    demo->driven_at = now;
+    TanksDemo *demo = self;
+    demo->order.input = (TanksInput){.drive = keys->drive, .turn = keys->turn, .fire = keys->fire};
 }
 
-static bool tanks_command(Demo *demo, const json_t *command, FlTime now)
+static void tanks_restart(void *self)
 {
-    const json_t *settings = json_object_get(command, "set");
-    const json_t *input = json_object_get(command, "drive");
-    bool changed = json_is_object(settings) && set(demo, settings);
-    if (input != NULL) {
-        drive(demo, input, now);
-    }
-    if (json_is_true(json_object_get(command, "restart"))) {
-        demo->order.restarts++;
-    }
-    demo_stage_order(&demo->stage, &demo->order, sizeof demo->order);
-    return changed;
+    TanksDemo *demo = self;
+    demo->order.restarts++;
 }
 
 const DemoKind demo_tanks = {
@@ -396,12 +294,20 @@ const DemoKind demo_tanks = {
     .players_min = 1,
     .players_max = TANKS_DEMO_PLAYERS_MAX,
     .has_policy = true,
-    .open = tanks_open,
+    .process_count = TANKS_DEMO_RECEIVERS + 1,
+    .has_host = true,
+    .self_bytes = sizeof(TanksDemo),
+    .board_bytes = sizeof(TanksBoard),
+    .looks_at = offsetof(TanksBoard, looks),
+    .order_bytes = sizeof(TanksOrder),
+    .choose = tanks_choose,
+    .make = tanks_make,
+    .act = tanks_act,
+    .follow = tanks_follow,
     .hello = tanks_hello,
     .settings = tanks_settings,
     .frame = tanks_frame,
-    .command = tanks_command,
-    .alive = tanks_alive,
-    .close = tanks_close,
-    .again = tanks_again,
+    .set = tanks_set,
+    .drive = tanks_drive,
+    .restart = tanks_restart,
 };
