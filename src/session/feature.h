@@ -53,7 +53,7 @@ typedef struct Want {
     FlTime at;        // a packet is wanted then; FL_FOREVER: none is
     FlTime gather_ns; // it may wait so much longer for company
     int32_t bytes;    // what comes first takes at most so many
-    int32_t rides; // bytes that go in every packet, whatever the budget, but are no reason for one
+    int32_t rides;    // bytes that go in every packet, whatever the budget, but are no reason for one
 } Want;
 
 static inline Want fl__want_none(void)
@@ -86,11 +86,11 @@ typedef struct MessageIn {
 typedef enum ChangeKind {
     CHANGE_LINE_OPENED, // `line`
     CHANGE_LINE_CLOSED,
-    CHANGE_MEMBER_CAME,   // `member`
+    CHANGE_MEMBER_CAME, // `member`
     CHANGE_MEMBER_LEAVES, // it is still there,
     CHANGE_MEMBER_LEFT,   // or no longer
-    CHANGE_ENTITY_MADE,   // `entity`
-    CHANGE_ENTITY_MOVED,  // to another owner
+    CHANGE_ENTITY_MADE, // `entity`
+    CHANGE_ENTITY_MOVED, // to another owner
     CHANGE_ENTITY_GONE,
 } ChangeKind;
 
@@ -111,16 +111,16 @@ typedef struct Kinds {
 /// feature's own state. Rows of the table are written in its order.
 typedef struct Feature {
     const char *name;
-    Kinds sections;                          // in packets
-    Kinds messages;                          // reliable ones
-    bool hosts;                              // only hosts say its messages, or are told them
-    bool first;                              // its sections are taken before we are in
-    bool rides;                              // it goes in every packet, whatever the budget
-    bool repeats;                            // what it sends is sent again as soon as it seems lost
+    Kinds sections; // in packets
+    Kinds messages; // reliable ones
+    bool hosts;     // only hosts say its messages, or are told them
+    bool first;     // its sections are taken before we are in
+    bool rides;     // it goes in every packet, whatever the budget
+    bool repeats;   // what it sends is sent again as soon as it seems lost
     void (*advance)(void *self, FlTime now); // decisions over all connections, time-outs
-    FlTime (*deadline)(void *self, FlTime now);               // when it wants to advance
+    FlTime (*deadline)(void *self, FlTime now); // when it wants to advance
     Want (*want)(const void *self, int32_t line, FlTime now); // changes nothing
-    void (*write)(void *self, PacketOut *out);                // as much as fits
+    void (*write)(void *self, PacketOut *out); // as much as fits
     bool (*skip)(const void *self, PacketIn *in); // structure only. False: no sender writes that
     void (*take)(void *self, PacketIn *in);
     bool (*message)(void *self, MessageIn *in); // false: no sender writes that

@@ -5,14 +5,23 @@
 #include <string.h>
 
 static const Feature *const TABLE[] = {
-    &fl__feature_crowd,      // how members are connected, where there are many
-    &fl__feature_member,     // who is here, and the host's first words
+    &fl__feature_crowd,  // how members are connected, where there are many
+    &fl__feature_member, // who is here, and the host's first words
     &fl__feature_succession, // who leads when the host is gone
-    &fl__feature_mesh,       // introductions
-    &fl__feature_clock,      // by what clock to read arrivals
-    &fl__feature_attention,  &fl__feature_near,   &fl__feature_event, &fl__feature_action,
-    &fl__feature_orphan,     &fl__feature_agreed, &fl__feature_call,  &fl__feature_input,
-    &fl__feature_motion,     &fl__feature_state,  &fl__feature_news,  &fl__feature_report,
+    &fl__feature_mesh,   // introductions
+    &fl__feature_clock,  // by what clock to read arrivals
+    &fl__feature_attention,
+    &fl__feature_near,
+    &fl__feature_event,
+    &fl__feature_action,
+    &fl__feature_orphan,
+    &fl__feature_agreed,
+    &fl__feature_call,
+    &fl__feature_input,
+    &fl__feature_motion,
+    &fl__feature_state,
+    &fl__feature_news,
+    &fl__feature_report,
 };
 
 static void claim_kinds(uint8_t by_kind[KINDS_AT_MOST], Kinds kinds, int32_t row)

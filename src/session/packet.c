@@ -42,8 +42,7 @@ FlTime fl__features_deadline(FlSession *session, FlTime now)
     const Features *f = &session->features;
     FlTime deadline = FL_FOREVER;
     for (int32_t i = 0; i < f->count; i++) {
-        FlTime own =
-            f->row[i]->deadline != NULL ? f->row[i]->deadline(f->self[i], now) : FL_FOREVER;
+        FlTime own = f->row[i]->deadline != NULL ? f->row[i]->deadline(f->self[i], now) : FL_FOREVER;
         deadline = own < deadline ? own : deadline;
     }
     return deadline;

@@ -385,16 +385,16 @@ struct FlSession {
     uint32_t own_next;
     FlLedger *ledger; // receivers are lines
     int32_t entity_words, number_words, member_words, by_address_size;
-    uint64_t *state_due; // [line][entity_words]
+    uint64_t *state_due;     // [line][entity_words]
     TellingDue attention_due;
     TellingDue near_due;
-    uint64_t *near;        // [line][entity_words]: of ours, whose replica is near there
-    uint64_t *entity_news; // [line][number_words]
-    uint64_t *member_news; // [line][member_words]
-    uint64_t *scope;       // [entity slot][member_words]: who sees it, of listed ones
-    uint64_t *direct;      // host: [member][member_words]: who reaches whom without us,
-    uint64_t *reach_due;   // and of what owner that has changed, for whom (reach_next),
-    uint64_t *unmet;       // and who is to be introduced to whom
+    uint64_t *near;          // [line][entity_words]: of ours, whose replica is near there
+    uint64_t *entity_news;   // [line][number_words]
+    uint64_t *member_news;   // [line][member_words]
+    uint64_t *scope;         // [entity slot][member_words]: who sees it, of listed ones
+    uint64_t *direct;        // host: [member][member_words]: who reaches whom without us,
+    uint64_t *reach_due;     // and of what owner that has changed, for whom (reach_next),
+    uint64_t *unmet;         // and who is to be introduced to whom
 
     Inputs *inputs;       // per member
     uint8_t *input_bytes; // [member][tick % input_ticks][input_bytes]
@@ -769,9 +769,9 @@ void fl__feature_add(FlSession *session, const Feature *feature, void *self);
 uint8_t fl__feature_row(const FlSession *session, const Feature *feature);
 
 extern const Feature fl__feature_crowd, fl__feature_member, fl__feature_clock,
-    fl__feature_succession, fl__feature_mesh, fl__feature_attention, fl__feature_near,
-    fl__feature_event, fl__feature_action, fl__feature_orphan, fl__feature_call, fl__feature_input,
-    fl__feature_motion, fl__feature_state, fl__feature_news, fl__feature_report, fl__feature_agreed;
+    fl__feature_succession, fl__feature_mesh, fl__feature_attention, fl__feature_near, fl__feature_event, fl__feature_action,
+    fl__feature_orphan, fl__feature_call, fl__feature_input, fl__feature_motion, fl__feature_state,
+    fl__feature_news, fl__feature_report, fl__feature_agreed;
 
 // ---------------------------------------------------------------- packet.c
 
@@ -842,6 +842,7 @@ void fl__agreed_destroy(FlSession *session);
 /// Tells what is owed of who plays, as far as queues have room.
 void fl__agreed_tell(FlSession *session);
 void fl__agreed_host(FlSession *session);
+
 
 /// An event of the session's own.
 void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,

@@ -6,7 +6,7 @@
 #define SESSION_COOKIE 0x53455332u
 #define EVENT_RING_BYTES (32 * 1024)
 #define UPLOAD_AT_LEAST 1000.0
-#define UPLOAD_AT_MOST 1e9 // what a second's bytes are counted in
+#define UPLOAD_AT_MOST 1e9    // what a second's bytes are counted in
 
 // ---------------------------------------------------------------- definition
 

@@ -55,7 +55,8 @@ static void write_state(PacketOut *out, int32_t slot)
     fl__packet_note(out, slot, entity->state_version);
     if (out->line->state_again == FL_FOREVER) {
         FlTime acks = 2 * out->session->def.link.ack_delay_ns; // reports of arrivals may rest
-        out->line->state_again = fl_time_add(out->now, acks > STATE_AGAIN ? acks : STATE_AGAIN);
+        out->line->state_again =
+            fl_time_add(out->now, acks > STATE_AGAIN ? acks : STATE_AGAIN);
     }
     out->session->count[FL_SESSION_STATES_SENT]++;
 }

@@ -88,8 +88,8 @@ bool fl__telling_skip(const FlSession *session, const Telling *t, FlReader *r)
     for (uint64_t i = 0; i < count && sound; i++) {
         uint32_t number = (uint32_t)fl_reader_take(r, 16);
         uint8_t value = (uint8_t)fl_reader_take(r, 8);
-        sound =
-            !r->failed && value <= t->most && number < (uint32_t)session->world.def.entity_capacity;
+        sound = !r->failed && value <= t->most &&
+                number < (uint32_t)session->world.def.entity_capacity;
     }
     return sound;
 }
