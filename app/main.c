@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/command.h"
+#include "app/cli/command.h"
+#include "app/commands/commands.h"
 
 static const char summary[] =
     "Accurate, fair and consistent state for real-time multiplayer games.\n"

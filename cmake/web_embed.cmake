@@ -21,5 +21,5 @@ foreach(file IN LISTS FILES)
         "    {\"/${name}\", \"${type_${end}}\", \"\\\"${hash}\\\"\", file_${number}, sizeof file_${number}},\n")
     math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUT} "// Made by cmake/web_embed.cmake.\n#include \"app/web_files.h\"\n\n${arrays}
+file(WRITE ${OUT} "// Made by cmake/web_embed.cmake.\n#include \"app/page/web_files.h\"\n\n${arrays}
 const WebFile web_files[] = {\n${table}};\nconst size_t web_file_count = ${number};\n")

@@ -2,6 +2,8 @@
 
 A room's files see its own private.h, its own public headers, the public headers of the rooms it uses, and
 base/private.h. A room has one public header of its name; those that have more are named here. Programs see include/fairlead and each other's folders, never src/; a game sees include/fairlead and itself.
+
+Folders of app/ and lab/ include each other as FOLDERS says, and it says no more than they do. A folder stands below all that it uses, so there is no way round.
 """
 import re
 
@@ -25,6 +27,41 @@ USES = {
 }
 HEADERS = {"agree": "agree timeline call"}
 PROGRAMS = ("app", "bench", "examples", "games", "lab")
+FOLDERS = {
+    "lab/trace": "",
+    "lab/figures": "",
+    "lab/world": "",
+    "lab/actors": "lab/trace lab/world",
+    "lab/experiments": "lab/figures lab/world",
+    "lab/experiments/accuracy": "lab/actors lab/experiments lab/figures lab/world",
+    "lab/experiments/attention": "lab/actors lab/experiments lab/figures lab/trace lab/world",
+    "lab/experiments/crowd": "lab/experiments/attention lab/figures lab/world",
+    "lab/experiments/duels": "lab/actors lab/experiments lab/figures lab/world",
+    "lab/experiments/fairness": "lab/actors lab/experiments lab/figures lab/world",
+    "lab/experiments/finish": "lab/experiments lab/world",
+    "lab/experiments/liar": "lab/experiments/fairness",
+    "lab/experiments/racing": "lab/experiments lab/figures lab/trace lab/world",
+    "lab/experiments/scale": "lab/experiments/crowd",
+    "lab/experiments/simultaneity": "lab/experiments lab/figures lab/world",
+    "lab/experiments/tradeoff": "lab/experiments/fairness",
+    "lab/report": "lab/experiments lab/trace",
+    "lab/claims": "lab/actors lab/experiments lab/experiments/accuracy lab/experiments/attention lab/experiments/crowd"
+                  " lab/experiments/duels lab/experiments/fairness lab/experiments/racing lab/experiments/scale"
+                  " lab/experiments/simultaneity lab/figures",
+    "bench": "",
+    "app/cli": "lab/trace",
+    "app/page": "",
+    "app/tape": "app/cli",
+    "app/play": "app/cli app/page app/tape",
+    "app/demo": "app/cli app/page app/play app/tape lab/experiments/racing lab/world",
+    "app/replay": "app/play lab/experiments/fairness lab/world",
+    "app/wan": "app/cli",
+    "app/reckon": "app/cli lab/trace",
+    "app/lab": "app/cli lab/experiments",
+    "app/commands": "app/cli app/demo app/lab app/page app/play app/reckon app/replay app/wan bench lab/claims"
+                    " lab/experiments lab/report lab/trace",
+    "app": "app/cli app/commands",
+}
 
 # What compiles anywhere and neither waits, reads a clock nor talks to the system. Only `net` goes beyond.
 PURE = {"float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h", "stdbool.h", "stddef.h", "stdint.h",
@@ -57,6 +94,35 @@ def check_room(room, path, problems):
             problems.append(f"{where}: room {room} may not include {name}")
 
 
+def check_folder(path, used, problems):
+    """Notes in `used` which folders a folder of FOLDERS includes."""
+    folder = path.parent.relative_to(tree.ROOT).as_posix()
+    if folder not in FOLDERS:
+        if folder.split("/")[0] in ("app", "lab"):
+            problems.append(f"{path.relative_to(tree.ROOT)}: {folder} is no folder of FOLDERS (tools/check_layers.py)")
+        return
+    seen = used.setdefault(folder, set())
+    for where, name, _ in includes(path):
+        found = next((file for base in (path.parent, tree.ROOT) if (file := base / name).is_file()), path).resolve()
+        other = found.parent.relative_to(tree.ROOT).as_posix() if tree.ROOT in found.parents else folder
+        if other == folder or other not in FOLDERS:
+            continue
+        seen.add(other)
+        if other not in FOLDERS[folder].split():
+            problems.append(f"{where}: {folder} may not include {name}")
+
+
+def check_folders(used, problems):
+    above = set()
+    for folder, uses in FOLDERS.items():
+        for other in uses.split():
+            if other not in above:
+                problems.append(f"FOLDERS: {folder} uses {other}, which does not stand above it")
+            elif other not in used.get(folder, ()):
+                problems.append(f"FOLDERS: {folder} does not use {other}")
+        above.add(folder)
+
+
 def check_program(path, problems):
     search = [path.parent, tree.ROOT / "include", tree.ROOT, tree.ROOT / "games"]
     allowed = [tree.ROOT / folder for folder in ("include/fairlead", *PROGRAMS)]
@@ -69,7 +135,7 @@ def check_program(path, problems):
 
 
 problems = []
-rooms, headers = set(), set()
+rooms, headers, used = set(), set(), {}
 for path in tree.files(".c", ".h"):
     parts = path.relative_to(tree.ROOT).parts
     if parts[0] == "src":
@@ -81,6 +147,7 @@ for path in tree.files(".c", ".h"):
     else:
         if parts[0] in PROGRAMS:
             check_program(path, problems)
+            check_folder(path, used, problems)
         continue
     if room not in USES:
         problems.append(f"{path.relative_to(tree.ROOT)}: {room} is no room (see tools/check_layers.py)")
@@ -88,6 +155,7 @@ for path in tree.files(".c", ".h"):
     check_room(room, path, problems)
     if parts[0] == "src" and path.suffix == ".h" and path.name != "private.h":
         problems.append(f"{path.relative_to(tree.ROOT)}: a room has one private header, private.h")
+check_folders(used, problems)
 wanted = {header for header, room in ROOM_OF.items() if room in rooms}
 problems += [f"src/{ROOM_OF[header]}: has no include/fairlead/{header}.h" for header in sorted(wanted - headers)]
 problems += [f"include/fairlead/{header}.h: has no src/{ROOM_OF.get(header, header)}" for header in sorted(headers - wanted)]

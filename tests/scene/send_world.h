@@ -8,7 +8,7 @@
 #define FAIRLEAD_TESTS_SEND_WORLD_H
 
 #include "fairlead/send.h"
-#include "lab/trace.h"
+#include "lab/trace/trace.h"
 
 #include "unit/support.h"
 

@@ -5,7 +5,7 @@
 // and the same time between any two actions everywhere.
 #include "unit/support.h"
 
-#include "lab/simultaneity_net.h"
+#include "lab/experiments/simultaneity/simultaneity_net.h"
 
 enum { PEERS = 8, ACTIONS = 4000 };
 

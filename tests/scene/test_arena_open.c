@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "arena/node.h"
-#include "lab/play.h"
-#include "lab/world.h"
+#include "lab/world/play.h"
+#include "lab/world/world.h"
 
 #define TICK_NS (FL_SEC(1) / ARENA_TICK_HZ)
 #define NODES 6

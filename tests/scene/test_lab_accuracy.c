@@ -1,9 +1,9 @@
-// lab/accuracy: the experiment against what is known without it.
+// lab/experiments/accuracy: the experiment against what is known without it.
 #include "../unit/support.h"
 
-#include "lab/accuracy.h"
-#include "lab/duel.h"
-#include "lab/reckon.h"
+#include "lab/actors/duel.h"
+#include "lab/experiments/accuracy/accuracy.h"
+#include "lab/trace/reckon.h"
 
 enum { DELAYS = 3, MODES = 3 };
 
@@ -100,7 +100,7 @@ static void add_errors(const Reckoning *reckoning, const Trace *trace, const Tra
     }
 }
 
-/// The trace played straight to the library's exporter and placement rule (lab/reckon).
+/// The trace played straight to the library's exporter and placement rule (lab/trace/reckon).
 static Errors reckoned(const Trace *trace, const MaterialRun *run, FlTime delay,
                        const FlExporterDef *def)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "lab/arena_mesh.h"
+#include "lab/actors/arena_mesh.h"
 
 #include <string.h>
 

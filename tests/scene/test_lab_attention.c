@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lab/attention.h"
+#include "lab/experiments/attention/attention.h"
 
 static AttentionFigures played(ArenaMode mode, int32_t players, double kbps, uint64_t seed,
                                AttentionMatch *match)

@@ -2,8 +2,8 @@
 // bytes, and orders the modes as they must be.
 #include "../unit/support.h"
 
-#include "lab/crowd.h"
-#include "lab/scale.h"
+#include "lab/experiments/crowd/crowd.h"
+#include "lab/experiments/scale/scale.h"
 
 static CrowdMotion motion;
 

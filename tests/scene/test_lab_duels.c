@@ -1,5 +1,5 @@
 // Duels: casts, games with and without a network, correlations and rows.
-#include "lab/duels.h"
+#include "lab/experiments/duels/duels.h"
 
 #include "unit/support.h"
 

@@ -1,7 +1,7 @@
 // The experiments on fairness: figures that can be worked out another way, the bound, and liars.
-#include "lab/fairness_setup.h"
-#include "lab/liar.h"
-#include "lab/tradeoff.h"
+#include "lab/experiments/fairness/fairness_setup.h"
+#include "lab/experiments/liar/liar.h"
+#include "lab/experiments/tradeoff/tradeoff.h"
 
 #include "unit/support.h"
 

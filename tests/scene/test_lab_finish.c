@@ -1,6 +1,6 @@
 // Races in timelines, small ones: with control everybody knows the same winner, without it they do
 // not; and the same seed gives the same races.
-#include "lab/finish.h"
+#include "lab/experiments/finish/finish.h"
 
 #include "unit/support.h"
 

@@ -1,5 +1,5 @@
 // The racing experiment: figures that can be worked out another way, and what its default promises.
-#include "lab/racing.h"
+#include "lab/experiments/racing/racing.h"
 
 #include "unit/support.h"
 

@@ -6,8 +6,8 @@
 // back, the host is asked where that receiver saw the entity at that session time.
 #include "../unit/support.h"
 
-#include "lab/bots.h"
-#include "lab/puppet.h"
+#include "lab/actors/bots.h"
+#include "lab/actors/puppet.h"
 
 enum { NODES = 4, LATE = 3, NOTES = 512 };
 

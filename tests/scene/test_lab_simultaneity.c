@@ -2,7 +2,7 @@
 // does.
 #include "unit/support.h"
 
-#include "lab/simultaneity.h"
+#include "lab/experiments/simultaneity/simultaneity.h"
 
 static json_t *run(const char *peers, const char *drift, bool sessions)
 {

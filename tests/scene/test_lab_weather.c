@@ -1,7 +1,7 @@
 // A network that changes while the fairness experiment plays: what replays of recorded sessions are
 // played over.
-#include "lab/fairness.h"
-#include "lab/play.h"
+#include "lab/experiments/fairness/fairness.h"
+#include "lab/world/play.h"
 
 #include "unit/support.h"
 

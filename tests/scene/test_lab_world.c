@@ -1,8 +1,8 @@
-// lab/world: sessions in virtual time, and what puppets show.
+// lab/world/world: sessions in virtual time, and what puppets show.
 #include "../unit/support.h"
 
-#include "lab/puppet.h"
-#include "lab/world.h"
+#include "lab/actors/puppet.h"
+#include "lab/world/world.h"
 
 // ---------------------------------------------------------------- a small world
 

@@ -6,7 +6,7 @@
 // sum of attention times error over sum of attention, from the true positions.
 #include "fairlead/link.h"
 #include "fairlead/send.h"
-#include "lab/trace.h"
+#include "lab/trace/trace.h"
 
 #include "unit/support.h"
 

@@ -1,7 +1,7 @@
 // Actions through whole sessions: star, mesh, hybrid; plain and sealed; losses, joining, leaving.
 #include "unit/support.h"
 
-#include "lab/simultaneity_sessions.h"
+#include "lab/experiments/simultaneity/simultaneity_sessions.h"
 
 enum { PEERS = 6, ACTIONS = 2000 };
 

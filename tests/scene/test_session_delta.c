@@ -1,5 +1,5 @@
 // Somebody else's entity shown as of Δ ago, with a Δ that changes; and when it was last heard of.
-#include "lab/world.h"
+#include "lab/world/world.h"
 
 #include "unit/support.h"
 

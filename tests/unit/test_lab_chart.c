@@ -1,7 +1,7 @@
 // Charts and reports of rows: what goes in, what is left out, and what would break a page.
 #include "support.h"
 
-#include "lab/report.h"
+#include "lab/report/report.h"
 
 static json_t *rows_of(const char *text)
 {

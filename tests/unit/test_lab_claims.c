@@ -1,9 +1,9 @@
-// lab/claims: verdicts, and what was expected.
+// lab/claims/claims: verdicts, and what was expected.
 #include "support.h"
 
 #include <stdio.h>
 
-#include "lab/claims.h"
+#include "lab/claims/claims.h"
 
 static Estimate estimate(double mean, double ci95)
 {

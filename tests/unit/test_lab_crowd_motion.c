@@ -1,7 +1,7 @@
-// lab/crowd_motion: a few recorded players as a crowd.
+// lab/experiments/crowd/crowd_motion: a few recorded players as a crowd.
 #include "support.h"
 
-#include "lab/crowd_motion.h"
+#include "lab/experiments/crowd/crowd_motion.h"
 
 #define RECORDING "data/arena/ffa16_20s.csv.gz"
 #define PLAYERS 1000

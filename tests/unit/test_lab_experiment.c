@@ -1,9 +1,9 @@
-// lab/experiment: documents and tables, for an experiment made up here.
+// lab/experiments/experiment: documents and tables, for an experiment made up here.
 #include <stddef.h>
 
 #include "support.h"
 
-#include "lab/experiment.h"
+#include "lab/experiments/experiment.h"
 
 typedef struct Made {
     double number;

@@ -1,7 +1,7 @@
-// lab/heap: who is next.
+// lab/world/heap: who is next.
 #include "support.h"
 
-#include "lab/heap.h"
+#include "lab/world/heap.h"
 
 /// The first by looking at all.
 static int32_t first_of(const Heap *heap)

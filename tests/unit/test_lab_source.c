@@ -1,8 +1,8 @@
-// lab/source: where entities really are.
+// lab/actors/source: where entities really are.
 #include "support.h"
 
-#include "lab/bots.h"
-#include "lab/source.h"
+#include "lab/actors/bots.h"
+#include "lab/actors/source.h"
 
 /// The velocity is the rate of change of the position, at every frame and between.
 static void check_velocity(const Source *source, FlTime until, double allowed)

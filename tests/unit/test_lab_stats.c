@@ -1,7 +1,7 @@
-// lab/stats: means with intervals, correlations, quantiles from a histogram.
+// lab/figures/stats: means with intervals, correlations, quantiles from a histogram.
 #include "support.h"
 
-#include "lab/stats.h"
+#include "lab/figures/stats.h"
 
 static int by_value(const void *a, const void *b)
 {

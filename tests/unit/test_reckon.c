@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "lab/reckon.h"
+#include "lab/trace/reckon.h"
 
 #define SAMPLES 11
 

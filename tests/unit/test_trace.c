@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lab/trace.h"
-#include "lab/trace_info.h"
+#include "lab/trace/trace.h"
+#include "lab/trace/trace_info.h"
 
 /// Loads a trace from its text. Answers whether it was read.
 static bool load(const char *text, Trace *trace, TraceError *error)

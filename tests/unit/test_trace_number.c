@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/number.h"
+#include "lab/trace/number.h"
 
 static double value_of(const char *text)
 {

@@ -1,0 +1,326 @@
+// D1 to D6: many players, few bytes.
+//
+// D1 to D4 and D6 come from the same runs of `lab run attention`, three modes each. D5 needs no
+// network: where players are against where they would be had they gone on as they did.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab/claims/claims.h"
+#include "lab/experiments/attention/attention.h"
+
+enum { RUNS_MOST = 8, HORIZONS = 3 };
+
+static const int32_t horizon_ticks[HORIZONS] = {ARENA_TICK_HZ / 4, ARENA_TICK_HZ / 2,
+                                                ARENA_TICK_HZ};
+
+#define RTT_MS 20.0
+#define PUBLISHED_FOCUS 4.0
+#define PUBLISHED_HZ 1.0
+#define TOLERANCE 0.1
+
+// ---------------------------------------------------------------- D1 to D4, D6
+
+typedef struct Runs {
+    int32_t count;
+    AttentionFigures of[ARENA_MODES][RUNS_MOST];
+} Runs;
+
+static Estimate over(const Runs *runs, ArenaMode mode, size_t offset)
+{
+    double values[RUNS_MOST];
+    for (int32_t r = 0; r < runs->count; r++) {
+        memcpy(&values[r], (const char *)&runs->of[mode][r] + offset, sizeof values[r]);
+    }
+    return estimate_mean(values, runs->count);
+}
+
+#define OVER(runs, mode, field) over(runs, ARENA_MODE_##mode, offsetof(AttentionFigures, field))
+
+static Estimate ratio(const Runs *runs, ArenaMode above, ArenaMode below, size_t offset)
+{
+    double a[RUNS_MOST];
+    double b[RUNS_MOST];
+    for (int32_t r = 0; r < runs->count; r++) {
+        memcpy(&a[r], (const char *)&runs->of[above][r] + offset, sizeof a[r]);
+        memcpy(&b[r], (const char *)&runs->of[below][r] + offset, sizeof b[r]);
+    }
+    return estimate_ratio(a, b, runs->count);
+}
+
+#define RATIO(runs, above, below, field)                                                           \
+    ratio(runs, ARENA_MODE_##above, ARENA_MODE_##below, offsetof(AttentionFigures, field))
+
+static LabStatus play_all(const VerifyDef *def, Runs *runs, LabError *error)
+{
+    runs->count = def->full ? 5 : 2;
+    LabStatus status = LAB_OK;
+    for (int32_t r = 0; r < runs->count; r++) {
+        for (int32_t m = 0; m < ARENA_MODES && status == LAB_OK; m++) {
+            AttentionPlay play = {.mode = (ArenaMode)m,
+                                  .players = 32,
+                                  .kbps = 108.0,
+                                  .rtt_ms = RTT_MS,
+                                  .seconds = def->full ? 60.0 : 3.0,
+                                  .seed = fl_random_at(def->seed, 900, (uint64_t)r)};
+            status = attention_play(&play, &runs->of[m][r], error);
+        }
+    }
+    return status;
+}
+
+static void find_sizes(ClaimSet *set, const Runs *runs)
+{
+    Estimate focus = OVER(runs, DONNY, focus_size);
+    Estimate rest = OVER(runs, DONNY, best_effort_hz);
+    Verdict verdict = verdict_worse(judge_above(focus, (1.0 - TOLERANCE) * PUBLISHED_FOCUS),
+                                    judge_above(rest, (1.0 - TOLERANCE) * PUBLISHED_HZ));
+    finding_add(claims_finding(set, "D1"), verdict,
+                "focus %.2f +- %.2f, the rest at %.2f +- %.2f Hz, states, calls and reports "
+                "included; with our sizes and focus+equal %.2f and %.2f Hz in %.0f kbit/s",
+                focus.mean, focus.ci95, rest.mean, rest.ci95, OVER(runs, OURS, focus_size).mean,
+                OVER(runs, OURS, best_effort_hz).mean, OVER(runs, OURS, kbps_used).mean);
+}
+
+static void find_looks(ClaimSet *set, const Runs *runs)
+{
+    Estimate warps = RATIO(runs, LOBW, DONNY, warps_per_minute);
+    Estimate stalls = RATIO(runs, LOBW, DONNY, stalls_per_minute);
+    Estimate facing = RATIO(runs, LOBW, DONNY, facing_error);
+    Verdict verdict = verdict_worse(
+        judge_above(warps, 2.0), verdict_worse(judge_above(stalls, 1.0), judge_above(facing, 1.0)));
+    finding_add(claims_finding(set, "D2"), verdict,
+                "lobw over donny: warps %.1f +- %.1f, stalls %.2f +- %.2f, facing %.2f +- %.2f; "
+                "warps a minute hibw %.1f, lobw %.1f, donny %.1f, ours %.1f; weighted error %.0f, "
+                "%.0f, %.0f, %.0f units",
+                warps.mean, warps.ci95, stalls.mean, stalls.ci95, facing.mean, facing.ci95,
+                OVER(runs, HIBW, warps_per_minute).mean, OVER(runs, LOBW, warps_per_minute).mean,
+                OVER(runs, DONNY, warps_per_minute).mean, OVER(runs, OURS, warps_per_minute).mean,
+                OVER(runs, HIBW, weighted_error).mean, OVER(runs, LOBW, weighted_error).mean,
+                OVER(runs, DONNY, weighted_error).mean, OVER(runs, OURS, weighted_error).mean);
+    finding_add(
+        claims_finding(set, "D2"), verdict,
+        "why, we think: guided replicas are off by %.0f units; dead reckoning from the same "
+        "moments would be by %.0f, and %.0f %% of attention is outside the four",
+        OVER(runs, DONNY, error_guided).mean, OVER(runs, DONNY, error_reckoned).mean,
+        100.0 * (1.0 - OVER(runs, DONNY, attention_focus).mean));
+}
+
+static void find_calls(ClaimSet *set, const Runs *runs)
+{
+    Estimate share = OVER(runs, DONNY, call_share);
+    finding_add(claims_finding(set, "D3"), judge_below(share, 0.05),
+                "%.2f +- %.2f %% of all bytes, each call and answer with headers of its own",
+                100.0 * share.mean, 100.0 * share.ci95);
+    Estimate latency = OVER(runs, DONNY, hit_latency_ms);
+    double apart = 0.0;
+    double hits = 0.0;
+    for (int32_t r = 0; r < runs->count; r++) {
+        apart += runs->of[ARENA_MODE_DONNY][r].disagreements +
+                 runs->of[ARENA_MODE_HIBW][r].disagreements;
+        hits += runs->of[ARENA_MODE_DONNY][r].hits + runs->of[ARENA_MODE_HIBW][r].hits;
+    }
+    Verdict agree = apart > 0.0 ? VERDICT_FAILS : VERDICT_HOLDS;
+    finding_add(claims_finding(set, "D4"), verdict_worse(agree, judge_below(latency, 2.0 * RTT_MS)),
+                "known to both after %.1f ms without limit, %.1f +- %.1f ms at 108 kbit/s, round "
+                "trip %.0f ms; %.0f disagreements in %.0f hits",
+                OVER(runs, HIBW, hit_latency_ms).mean, latency.mean, latency.ci95, RTT_MS, apart,
+                hits);
+}
+
+static void find_near(ClaimSet *set, const Runs *runs)
+{
+    double share[RUNS_MOST];
+    double seconds[RUNS_MOST];
+    for (int32_t r = 0; r < runs->count; r++) {
+        const ArenaNear *near = &runs->of[ARENA_MODE_DONNY][r].near;
+        double ended = (double)(near->count + near->given_up);
+        share[r] = ended > 0.0 ? (double)near->within / ended : 0.0;
+        seconds[r] = near->count > 0 ? near->seconds / (double)near->count : 0.0;
+    }
+    Estimate within = estimate_mean(share, runs->count);
+    Estimate time = estimate_mean(seconds, runs->count);
+    finding_add(
+        claims_finding(set, "D6"), judge_above(within, 0.5),
+        "%.1f +- %.1f %% within half a second; %.2f +- %.2f s on average where it came to it",
+        100.0 * within.mean, 100.0 * within.ci95, time.mean, time.ci95);
+}
+
+// ---------------------------------------------------------------- D5
+
+/// Errors of going on and of standing still, by horizon.
+typedef struct Guess {
+    Tally held[HORIZONS], stood[HORIZONS];
+} Guess;
+
+static void note(Guess *guess, int32_t h, FlVec3 from, FlVec3 held, FlVec3 real)
+{
+    tally_add(&guess->held[h], fl_vec3_distance(held, real));
+    tally_add(&guess->stood[h], fl_vec3_distance(from, real));
+}
+
+static FlVec3 place_of(const ArenaPlayer *p)
+{
+    return fl_vec3(p->x, p->y, p->z);
+}
+
+#define PAST (ARENA_TICK_HZ + 1)
+
+/// What was guessed of a player at a tick.
+typedef struct Guessed {
+    bool alive;
+    uint32_t life;
+    FlVec3 from, held[HORIZONS];
+} Guessed;
+
+static void guess_tick(const ArenaGame *game, const ArenaState *state, const ArenaInput *inputs,
+                       Guessed (*past)[ARENA_PLAYER_CAPACITY], Guess *guess)
+{
+    for (int32_t i = 0; i < state->player_count; i++) {
+        const ArenaPlayer *p = &state->player[i];
+        for (int32_t h = 0; h < HORIZONS; h++) {
+            int32_t tick = state->tick - horizon_ticks[h];
+            const Guessed *old = tick >= 1 ? &past[tick % PAST][i] : NULL;
+            if (old != NULL && old->alive && p->alive != 0 && old->life == p->life) {
+                note(guess, h, old->from, old->held[h], place_of(p));
+            }
+        }
+        Guessed *now = &past[state->tick % PAST][i];
+        *now = (Guessed){.alive = p->alive != 0, .life = p->life, .from = place_of(p)};
+        for (int32_t h = 0; h < HORIZONS && now->alive; h++) {
+            double seconds = (double)horizon_ticks[h] / ARENA_TICK_HZ;
+            now->held[h] = arena_predict(game, state, i, inputs[i], seconds).position;
+        }
+    }
+}
+
+typedef struct BotGame {
+    ArenaState state;
+    ArenaBot bots[ARENA_PLAYER_CAPACITY];
+    ArenaInput inputs[ARENA_PLAYER_CAPACITY];
+    Guessed past[PAST][ARENA_PLAYER_CAPACITY];
+} BotGame;
+
+static void guess_game(const ArenaGame *game, const VerifyDef *def, BotGame *bots, Guess *guess)
+{
+    ArenaState *state = &bots->state;
+    arena_start(game, state);
+    for (int32_t i = 0; i < state->player_count; i++) {
+        arena_bot_init(&bots->bots[i], def->seed, i, i, 1 + i % ARENA_SKILL_MAX);
+    }
+    int32_t ticks = (def->full ? 600 : 60) * ARENA_TICK_HZ;
+    for (int32_t t = 0; t < ticks; t++) {
+        for (int32_t i = 0; i < state->player_count; i++) {
+            bots->inputs[i] = arena_bot_decide(game, &bots->bots[i], state, i);
+        }
+        arena_step(game, state, bots->inputs, NULL);
+        guess_tick(game, state, bots->inputs, bots->past, guess);
+    }
+}
+
+static LabStatus guess_bots(const VerifyDef *def, Guess *guess, LabError *error)
+{
+    ArenaDef arena = arena_def_default();
+    arena.seed = def->seed;
+    ArenaGame *game = NULL;
+    BotGame *bots = (BotGame *)calloc(1, sizeof *bots);
+    FlResult result = bots != NULL ? arena_create(&arena, &game) : FL_NO_MEMORY;
+    if (result == FL_OK) {
+        guess_game(game, def, bots, guess);
+        arena_destroy(game);
+    }
+    free(bots);
+    return result == FL_OK ? LAB_OK : lab_fail_result(error, result, "making the arena");
+}
+
+/// Recorded players: their keys are not known, so the pace is held.
+static LabStatus guess_trace(Guess *guess, LabError *error)
+{
+    AttentionMatch match;
+    LabStatus status =
+        attention_match_load("data/arena/ffa16_20s.csv.gz", 0.0, 60.0, &match, error);
+    if (status != LAB_OK) {
+        return status;
+    }
+    for (int32_t at = 0; at < match.ticks * match.players; at++) {
+        const ArenaRow *row = &match.rows[at];
+        for (int32_t h = 0; h < HORIZONS; h++) {
+            int32_t then = at + horizon_ticks[h] * match.players;
+            if (then < match.ticks * match.players && match.there[at] && match.there[then] &&
+                match.rows[then].life == row->life) {
+                double seconds = (double)horizon_ticks[h] / ARENA_TICK_HZ;
+                FlVec3 held = fl_vec3(row->position.x + row->velocity.x * seconds,
+                                      row->position.y + row->velocity.y * seconds, row->position.z);
+                note(guess, h, row->position, held, match.rows[then].position);
+            }
+        }
+    }
+    attention_match_free(&match);
+    return LAB_OK;
+}
+
+static void find_guess(ClaimSet *set, const Guess *guess, const char *material)
+{
+    bool well = true;
+    for (int32_t h = 0; h < HORIZONS; h++) {
+        well = well &&
+               tally_quantile(&guess->held[h], 0.5) < 0.5 * tally_quantile(&guess->stood[h], 0.5);
+    }
+    finding_add(claims_finding(set, "D5"), well ? VERDICT_HOLDS : VERDICT_FAILS,
+                "%s: median %.0f, %.0f, %.0f units (standing still: %.0f, %.0f, %.0f), p95 %.0f, "
+                "%.0f, %.0f",
+                material, tally_quantile(&guess->held[0], 0.5),
+                tally_quantile(&guess->held[1], 0.5), tally_quantile(&guess->held[2], 0.5),
+                tally_quantile(&guess->stood[0], 0.5), tally_quantile(&guess->stood[1], 0.5),
+                tally_quantile(&guess->stood[2], 0.5), tally_quantile(&guess->held[0], 0.95),
+                tally_quantile(&guess->held[1], 0.95), tally_quantile(&guess->held[2], 0.95));
+}
+
+static LabStatus find_guesses(const VerifyDef *def, ClaimSet *set, LabError *error)
+{
+    Guess *guess = (Guess *)calloc(2, sizeof *guess);
+    if (guess == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
+    LabStatus status = guess_bots(def, &guess[0], error);
+    status = status == LAB_OK ? guess_trace(&guess[1], error) : status;
+    if (status == LAB_OK) {
+        find_guess(set, &guess[0], "bots");
+        find_guess(set, &guess[1], "recording");
+    }
+    free(guess);
+    return status;
+}
+
+// ---------------------------------------------------------------- all
+
+LabStatus claims_attention(const VerifyDef *def, ClaimSet *set, LabError *error)
+{
+    static const char *const played[] = {"D1", "D2", "D3", "D4", "D6"};
+    bool wanted = false;
+    for (size_t i = 0; i < sizeof played / sizeof *played; i++) {
+        wanted = wanted || claims_wants(set, played[i]);
+    }
+    if (claims_wants(set, "D5") && find_guesses(def, set, error) != LAB_OK) {
+        claims_failed(set, "D5", error);
+    }
+    if (!wanted) {
+        return LAB_OK;
+    }
+    Runs *runs = (Runs *)calloc(1, sizeof *runs);
+    if (runs == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
+    LabStatus status = play_all(def, runs, error);
+    for (size_t i = 0; i < sizeof played / sizeof *played && status != LAB_OK; i++) {
+        claims_failed(set, played[i], error);
+    }
+    if (status == LAB_OK) {
+        find_sizes(set, runs);
+        find_looks(set, runs);
+        find_calls(set, runs);
+        find_near(set, runs);
+    }
+    free(runs);
+    return LAB_OK;
+}

@@ -1,0 +1,138 @@
+// Claims F21 to F23: finer and coarser thresholds, and theorem 4.1 under its premises.
+#include <math.h>
+#include <stdlib.h>
+
+#include "lab/claims/claims_fairness.h"
+
+// ---------------------------------------------------------------- thresholds
+
+enum { THRESHOLDS = 4, KNOWN = 2 }; // KNOWN: the one that all other claims are played with
+
+static const double thresholds[THRESHOLDS] = {0.36, 0.18, 0.09, 0.045};
+
+/// Of base's updates at 0.09 units; what F21 allows.
+#define NEARLY_ALL 0.95
+
+enum { SMALL_TABLE, SMALL_CHANCE, LARGE_TABLE, SPENDERS };
+
+/// figures[threshold][spender][run]
+typedef struct Spent {
+    FairnessFigures f[THRESHOLDS][SPENDERS][CLAIM_RUNS];
+} Spent;
+
+/// One of so many, in the steps that a policy knows.
+static double every_for(double all, double wanted)
+{
+    double every = ceil(100.0 * all / wanted) / 100.0;
+    return every < 1.0 ? 1.0 : every;
+}
+
+/// One run with a threshold: first how many updates there are, then three policies that spend a
+/// given number.
+static LabStatus play_threshold(FairnessPlay *play, double distance, const FairnessFigures *known,
+                                FairnessFigures figures[SPENDERS], LabError *error)
+{
+    const FlSendWeights accumulated = {1, 0, 0};
+    FairnessFigures all;
+    play->trigger.distance = distance;
+    play->policy[0] = fl_send_base();
+    play->policy_count = 1;
+    LabStatus status = fairness_play(play, &all, NULL, error);
+    if (status != LAB_OK) {
+        return status;
+    }
+    double updates = (double)all.updates_sent;
+    double few = (double)known[THIRD].updates_sent;
+    double many = NEARLY_ALL * (double)known[BASE].updates_sent;
+    play->policy[SMALL_TABLE] = fl_send_deterministic(accumulated);
+    play->policy[SMALL_CHANCE] = fl_send_probabilistic(FL_FORM_MAIN, accumulated);
+    play->policy[LARGE_TABLE] = fl_send_deterministic(accumulated);
+    play->policy[SMALL_TABLE].every = every_for(updates, few);
+    play->policy[SMALL_CHANCE].every = every_for(updates, few);
+    play->policy[LARGE_TABLE].every = every_for(updates, many);
+    play->policy_count = SPENDERS;
+    return fairness_play(play, figures, NULL, error);
+}
+
+static Estimate ratio_spent(const FairnessFigures *above, const FairnessFigures *below, FigureFn fn,
+                            int32_t runs)
+{
+    double a[CLAIM_RUNS];
+    double b[CLAIM_RUNS];
+    for (int32_t r = 0; r < runs; r++) {
+        a[r] = fn(&above[r]);
+        b[r] = fn(&below[r]);
+    }
+    return estimate_ratio(a, b, runs);
+}
+
+/// From each threshold to the next finer one.
+static void judge_f22(const Played *played, const Spent *spent, int32_t spender, const char *name,
+                      ClaimSet *set)
+{
+    Verdict verdict = VERDICT_NOT_YET;
+    Text text = {0};
+    for (int32_t t = 1; t < THRESHOLDS; t++) {
+        const FairnessFigures *coarse = spent->f[t - 1][spender];
+        const FairnessFigures *fine = spent->f[t][spender];
+        Estimate mean = ratio_spent(fine, coarse, figure_mean, played->runs);
+        Estimate sd = ratio_spent(fine, coarse, figure_sd, played->runs);
+        verdict = verdict_worse(verdict, judge_below(mean, 1.0));
+        verdict = verdict_worse(verdict, judge_below(sd, 1.0));
+        text_add(&text, "%s %g to %g: mean %.3g ± %.2g, sd %.3g ± %.2g", t > 1 ? "," : "",
+                 thresholds[t - 1], thresholds[t], mean.mean, mean.ci95, sd.mean, sd.ci95);
+    }
+    finding_add(claims_finding(set, "F22"), verdict, "%s, %s, from%s", played->name, name,
+                text_of(&text));
+    text_free(&text);
+}
+
+static void judge_f21(const Played *played, const Spent *spent, ClaimSet *set)
+{
+    FairnessFigures base[CLAIM_RUNS];
+    Verdict verdict = VERDICT_NOT_YET;
+    Text text = {0};
+    for (int32_t r = 0; r < played->runs; r++) {
+        base[r] = played->f[JITTER_0][r][BASE];
+    }
+    for (int32_t t = KNOWN; t < THRESHOLDS; t++) {
+        Estimate mean = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_mean, played->runs);
+        Estimate sent = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_updates, played->runs);
+        Verdict here = verdict_worse(judge_below(mean, 1.0), judge_below(sent, 1.0));
+        // One finer threshold that does it is enough.
+        verdict = t == KNOWN                                     ? verdict
+                  : verdict == VERDICT_NOT_YET || here < verdict ? here
+                                                                 : verdict;
+        text_add(&text, "%s at %g units %.3g ± %.2g of base's mean with %.3g of its updates",
+                 t > KNOWN ? "," : "", thresholds[t], mean.mean, mean.ci95, sent.mean);
+    }
+    finding_add(claims_finding(set, "F21"), verdict, "%s:%s", played->name, text_of(&text));
+    text_free(&text);
+}
+
+LabStatus claims_thresholds(const VerifyDef *def, const Material *material, const Played *played,
+                            ClaimSet *set, LabError *error)
+{
+    Spent *spent = (Spent *)calloc(1, sizeof *spent);
+    LabStatus status = LAB_OK;
+    if (spent == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
+    for (int32_t t = 0; t < THRESHOLDS; t++) {
+        for (int32_t r = 0; r < played->runs && status == LAB_OK; r++) {
+            FairnessFigures figures[SPENDERS];
+            FairnessPlay play = fairness_play_default(material, r, def->seed + (uint64_t)r);
+            status = play_threshold(&play, thresholds[t], played->f[JITTER_0][r], figures, error);
+            for (int32_t s = 0; s < SPENDERS && status == LAB_OK; s++) {
+                spent->f[t][s][r] = figures[s];
+            }
+        }
+    }
+    if (status == LAB_OK) {
+        judge_f21(played, spent, set);
+        judge_f22(played, spent, SMALL_TABLE, "deterministic", set);
+        judge_f22(played, spent, SMALL_CHANCE, "probabilistic", set);
+    }
+    free(spent);
+    return status;
+}

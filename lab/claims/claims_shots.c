@@ -1,0 +1,56 @@
+// Claim A8: what the clock is worth to somebody who aims.
+#include "lab/actors/duel.h"
+#include "lab/claims/claims.h"
+
+enum { RUNS_MAX = 100 };
+
+/// Hits per shot, one figure per seed.
+static LabStatus hit_rates(const VerifyDef *def, FlTime delay, FlTimeMode mode, int32_t runs,
+                           double *rates, LabError *error)
+{
+    LabStatus status = LAB_OK;
+    for (int32_t r = 0; r < runs && status == LAB_OK; r++) {
+        DuelDef duel = {
+            .seed = def->seed + (uint64_t)r,
+            .delay = delay,
+            .mode = mode,
+            .length = def->full ? FL_SEC(350) : FL_SEC(150),
+            .sealed = true,
+        };
+        DuelResult result;
+        status = duel_play(&duel, &result, error);
+        rates[r] = result.shots > 0 ? (double)result.hits / (double)result.shots : 0.0;
+    }
+    return status;
+}
+
+LabStatus claims_shots(const VerifyDef *def, ClaimSet *set, LabError *error)
+{
+    static const FlTime delays[] = {FL_MS(300), FL_MS(800)};
+    Finding *finding = claims_finding(set, "A8");
+    int32_t runs = def->full ? 100 : 10;
+    LabStatus status = LAB_OK;
+    for (int32_t d = 0; d < 2 && status == LAB_OK; d++) {
+        double local[RUNS_MAX] = {0};
+        double global[RUNS_MAX] = {0};
+        double more[RUNS_MAX];
+        status = hit_rates(def, delays[d], FL_TIME_LOCAL, runs, local, error);
+        status = status == LAB_OK ? hit_rates(def, delays[d], FL_TIME_GLOBAL, runs, global, error)
+                                  : status;
+        for (int32_t r = 0; r < runs; r++) {
+            more[r] = global[r] - local[r];
+        }
+        Estimate a = estimate_mean(global, runs);
+        Estimate b = estimate_mean(local, runs);
+        if (status == LAB_OK) {
+            finding_add(finding, judge_above(estimate_mean(more, runs), 0.0),
+                        "%.0f ms: %.1f ± %.1f %% of shots hit by global, %.1f ± %.1f %% by local",
+                        fl_span_seconds(delays[d]) * 1e3, 100.0 * a.mean, 100.0 * a.ci95,
+                        100.0 * b.mean, 100.0 * b.ci95);
+        }
+        if (def->progress_fn != NULL) {
+            def->progress_fn(def->progress_ctx, d + 1, 2);
+        }
+    }
+    return status;
+}
