@@ -52,7 +52,7 @@ static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver,
             continue;
         }
         FlTime from = fl_time_add(sent_at(ledger, entity, pair, serial), delay);
-        FlTime made = fl__piece(fl__entity(ledger, entity), serial)->from;
+        FlTime made = fl__piece(e, serial)->from;
         from = from < earliest ? earliest : from;
         from = from < made ? made : from;
         if (from > until) {
@@ -88,11 +88,11 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
 {
     Step steps[STEPS_MAX];
     int32_t count = collect(ledger, entity, receiver, until, delay, steps);
-    if (count == 0 || !fl__remembered(fl__entity(ledger, entity), steps[count - 1].serial)) {
+    const FlEntity *e = fl__entity(ledger, entity);
+    if (count == 0 || !fl__remembered(e, steps[count - 1].serial)) {
         return 0.0;
     }
-    FlTime made = fl__piece(fl__entity(ledger, entity), steps[count - 1].serial)->from;
-    const FlEntity *e = fl__entity(ledger, entity);
+    FlTime made = fl__piece(e, steps[count - 1].serial)->from;
     double sum = fl__shown_error(ledger, entity, fl__pair_number(ledger, entity, receiver), made);
     for (int32_t i = 0; i < count; i++) {
         FlTime to = i + 1 < count ? steps[i + 1].from : until;
@@ -107,9 +107,9 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
 const FlMotion *fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    const FlPiece *piece = fl__piece(fl__entity(ledger, entity), pair->newest_sent);
+    const FlPiece *piece = fl__piece(e, pair->newest_sent);
     bool sound = pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
-                 piece->life == fl__piece(fl__entity(ledger, entity), e->newest)->life;
+                 piece->life == fl__piece(e, e->newest)->life;
     return sound ? &piece->motion : NULL;
 }
 

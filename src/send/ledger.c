@@ -299,8 +299,7 @@ static bool export_is_sound(const FlLedger *ledger, int32_t entity, const FlMoti
                             uint32_t life)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    if (fl__remembered(e, e->newest) &&
-        motion->time < fl__piece(fl__entity(ledger, entity), e->newest)->from) {
+    if (fl__remembered(e, e->newest) && motion->time < fl__piece(e, e->newest)->from) {
         return false;
     }
     return life == FL_LIFE_NONE || fl_motion_finite(motion);
@@ -369,7 +368,7 @@ void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, 
         e->equal.epoch = now;
     }
     bool continues = fl__remembered(e, e->newest) && life != FL_LIFE_NONE &&
-                     fl__piece(fl__entity(ledger, entity), e->newest)->life == life;
+                     fl__piece(e, e->newest)->life == life;
     // Errors counted beyond its time, for want of memory, were counted against the one before.
     ledger->counts.forgotten += motion->time < e->counted;
     fl__path_add(ledger, entity, motion, life);
@@ -441,7 +440,7 @@ bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue
 const FlPiece *fl_ledger_exported(const FlLedger *ledger, int32_t entity, uint32_t serial)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    return fl__remembered(e, serial) ? fl__piece(fl__entity(ledger, entity), serial) : NULL;
+    return fl__remembered(e, serial) ? fl__piece(e, serial) : NULL;
 }
 
 FlLedgerCounts fl_ledger_counts(const FlLedger *ledger)
