@@ -537,8 +537,8 @@ bool fl_update_encode(FlWriter *writer, const FlWorld *world, const FlUpdate *up
 #define BEHIND 8 // bytes that can be loaded after an update's last
 
 /// Where bits are taken. Behind what came there are zeros to go on with, so a field is one load,
-/// and one look at the end tells whether all of it was there: field by field from a reader is four
-/// times as slow.
+/// and one look at the end tells whether all of it was there: field by field from a reader is twice
+/// as slow.
 typedef struct Cursor {
     const uint8_t *bytes;
     uint32_t at; ///< Bits taken.
