@@ -102,7 +102,12 @@ typedef struct FlQuantiser {
 FL_API FL_NODISCARD bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index);
 
 /// What an index, at most `last`, stands for. Never -0.0.
-FL_API double fl_dequantise(const FlQuantiser *quantiser, uint32_t index);
+static inline double fl_dequantise(const FlQuantiser *quantiser, uint32_t index)
+{
+    FL_ASSERT(index <= quantiser->last);
+    int64_t steps = (int64_t)index - (int64_t)quantiser->zero;
+    return quantiser->origin + (double)steps * quantiser->step;
+}
 
 /// A finite angle as one of 2^width (1 to 30) directions: the nearest.
 FL_API uint32_t fl_circle_index(double angle, int32_t width);

@@ -1,4 +1,4 @@
-// Private to Fairlead: mathematics that other rooms want inlined into their own loops.
+// Private to Fairlead: mathematics and bits that other rooms want inlined into their own loops.
 //
 // The kernels here are free of branches on data (selections compile to masks), so a plain loop over
 // arrays vectorises, and they use + - * / only, so every compiler and width gives the same bits.
@@ -18,6 +18,13 @@
 #define FL__WIDE
 #endif
 
+/// Keeps an unusual way out of its caller, whose usual way then needs fewer registers.
+#if defined(__GNUC__)
+#define FL__APART __attribute__((noinline))
+#else
+#define FL__APART
+#endif
+
 static inline uint64_t fl__bits_of(double x)
 {
     uint64_t bits;
@@ -30,6 +37,14 @@ static inline double fl__double_of(uint64_t bits)
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+/// Eight bytes, the lowest first; written so that compilers make it one load.
+static inline uint64_t fl__load64(const uint8_t *byte)
+{
+    return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 |
+           (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 |
+           (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
 }
 
 // Adding this to a double below 2^51 leaves its nearest integer in the low bits.

@@ -68,19 +68,49 @@ bool fl__manifest_is_full(const Manifest *m)
     return used >= (uint32_t)(m->item_capacity - m->item_capacity / OTHERS_SHARE);
 }
 
-bool fl__manifest_add(Manifest *m, Item item)
+static bool is_full(const Manifest *m)
+{
+    return m->item_next - m->item_first == (uint32_t)m->item_capacity;
+}
+
+static void put(Manifest *m, Item item)
+{
+    m->items[m->item_next++ & (uint32_t)(m->item_capacity - 1)] = item;
+    packet_of(m, m->packet_next - 1)->count++;
+}
+
+// Gives up the oldest packets; false if one of them waited, or this packet alone has more than
+// fits.
+FL__APART
+static bool put_full(Manifest *m, Item item)
 {
     bool kept = true;
-    while (m->item_next - m->item_first == (uint32_t)m->item_capacity) {
+    while (is_full(m)) {
         if (m->packet_first + 1 == m->packet_next) {
-            return false; // this packet alone has more than fits
+            return false;
         }
         kept = kept && !packet_of(m, m->packet_first)->waits;
         forget_oldest(m);
     }
-    m->items[m->item_next++ & (uint32_t)(m->item_capacity - 1)] = item;
-    packet_of(m, m->packet_next - 1)->count++;
+    put(m, item);
     return kept;
+}
+
+bool fl__manifest_add(Manifest *m, Item item)
+{
+    if (is_full(m)) {
+        return put_full(m, item);
+    }
+    put(m, item);
+    return true;
+}
+
+void fl__packet_note(PacketOut *out, int32_t index, uint32_t value)
+{
+    Item item = {out->row, (uint16_t)index, value};
+    if (!fl__manifest_add(&out->line->manifest, item)) {
+        out->session->count[FL_SESSION_UNTRACKED]++;
+    }
 }
 
 // ---------------------------------------------------------------- fates

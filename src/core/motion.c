@@ -67,9 +67,8 @@ static FlTime deadline(void *self, FlTime now)
 
 // Whether what is due lies packed, and what it is. What travels of a time goes back 15 s only, so
 // an older motion is told from a later time.
-static bool is_packed(const FlSession *session, FlDue due, const FlPiece *piece, FlTime time)
+static bool is_packed(const Entity *entity, const FlPiece *piece, FlTime time)
 {
-    const Entity *entity = &session->entities[due.entity];
     return piece->motion.time == entity->packed_time && piece->life == entity->packed_life &&
            fl_span(time, piece->motion.time) <= TOO_OLD;
 }
@@ -89,7 +88,7 @@ static Want want(const void *self, int32_t index, FlTime now)
     }
     const Entity *entity = &session->entities[due.entity];
     const FlPiece *piece = fl_ledger_exported(session->ledger, due.entity, due.serial);
-    bool packed = piece == NULL || is_packed(session, due, piece, fl_session_time(session, now));
+    bool packed = piece == NULL || is_packed(entity, piece, fl_session_time(session, now));
     int32_t update = MOTION_HEAD + 1 + (packed ? entity->packed_bytes : FL_UPDATE_BYTES_MAX);
     int32_t guidance = entity->guided ? fl__guide_bytes(session, due.entity) : 0;
     Want want = {now, session->def.gather_ns, guidance > update ? guidance : update, 0};
@@ -105,15 +104,15 @@ typedef struct Section {
 } Section;
 
 // The bytes of an update that is due: as they are kept, or made now.
-static int32_t due_bytes(const PacketOut *out, FlDue due, const uint8_t **bytes, uint8_t *made)
+static int32_t due_bytes(const PacketOut *out, FlDue due, const Entity *entity,
+                         const uint8_t **bytes, uint8_t *made)
 {
     const FlSession *session = out->session;
-    const Entity *entity = &session->entities[due.entity];
     const FlPiece *piece = fl_ledger_exported(session->ledger, due.entity, due.serial);
     if (piece == NULL) {
         return 0;
     }
-    if (is_packed(session, due, piece, out->time)) {
+    if (is_packed(entity, piece, out->time)) {
         *bytes = entity->packed;
         return entity->packed_bytes;
     }
@@ -146,14 +145,15 @@ static bool write_update(PacketOut *out, Section *section, FlDue due)
     if (fl__manifest_is_full(&out->line->manifest)) {
         return false;
     }
-    GuideWay way = fl__guide_way(session, out->index, due.entity, out->time);
+    const Entity *entity = &session->entities[due.entity];
+    GuideWay way =
+        entity->guided ? fl__guide_way(session, out->index, due.entity, out->time) : GUIDE_NONE;
     if (way == GUIDE_INSTEAD) {
         return write_guided(out, section, due);
     }
-    const Entity *entity = &session->entities[due.entity];
     uint8_t made[FL_UPDATE_BYTES_MAX];
     const uint8_t *bytes = made;
-    int32_t count = due_bytes(out, due, &bytes, made);
+    int32_t count = due_bytes(out, due, entity, &bytes, made);
     bool epoch = entity->epoch != 0;
     bool fresh =
         section->count == 0 || section->count == UPDATES_AT_MOST || section->epoch != epoch;
@@ -161,7 +161,9 @@ static bool write_update(PacketOut *out, Section *section, FlDue due)
     if (takes > out->left) {
         return false;
     }
-    fl__guide_learn(session, out->index, due.entity, out->time);
+    if (entity->guided) {
+        fl__guide_learn(session, out->index, due.entity, out->time);
+    }
     fl_ledger_sent(session->ledger, out->index, due, out->time);
     if (count == 0) {
         return true; // forgotten meanwhile
@@ -197,6 +199,7 @@ static void write(void *self, PacketOut *out)
     Section section = {0, 0, false};
     int32_t capacity = out->session->def.entity_capacity;
     int32_t start = out->line->turn;
+    int32_t next = start;    // after the last that was written
     int32_t turn = FL__NONE; // passed over
     for (int32_t pass = 0; pass < 2; pass++) {
         int32_t end = pass == 0 ? capacity : start;
@@ -204,14 +207,14 @@ static void write(void *self, PacketOut *out)
         FlDue due;
         while (fl_ledger_due(out->session->ledger, out->index, from, &due) && due.entity < end) {
             if (write_update(out, &section, due)) {
-                out->line->turn = (due.entity + 1) % capacity;
+                next = due.entity + 1;
             } else if (turn == FL__NONE) {
                 turn = due.entity;
             }
             from = due.entity + 1;
         }
     }
-    out->line->turn = turn == FL__NONE ? out->line->turn : turn;
+    out->line->turn = turn != FL__NONE ? turn : next < capacity ? next : 0;
 }
 
 // ---------------------------------------------------------------- in

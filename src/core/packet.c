@@ -189,14 +189,6 @@ Want fl__packet_want(const FlSession *session, int32_t index, FlTime now)
     return all;
 }
 
-void fl__packet_note(PacketOut *out, int32_t index, uint32_t value)
-{
-    Item item = {out->row, (uint16_t)index, value};
-    if (!fl__manifest_add(&out->line->manifest, item)) {
-        out->session->count[FL_SESSION_UNTRACKED]++;
-    }
-}
-
 void fl__packet_write(FlSession *session, int32_t index, FlWriter *writer, int32_t room,
                       int32_t rides, FlTime now)
 {

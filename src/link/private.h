@@ -158,7 +158,8 @@ typedef struct Stream {
     InSlot *in;
     int64_t out_first, out_next;
     int64_t in_next;
-    int32_t in_offset; // ordered only: bytes of fragment in_next that are in the ring already
+    int32_t in_offset;  // ordered only: bytes of fragment in_next that are in the ring already
+    int32_t in_waiting; // unordered only: present, and not taken yet
     bool ordered;
     ByteRing out_ring, in_ring; // ordered only: messages with their lengths
     // how fast the peer takes what is queued; bytes if ordered, messages if not

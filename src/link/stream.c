@@ -390,6 +390,7 @@ void fl__stream_accept(Stream *s, const FragmentMessage *m)
         return;
     }
     slot->present = true;
+    s->in_waiting += s->ordered ? 0 : 1;
     slot->length = (uint16_t)m->length;
     memcpy(slot->bytes, m->bytes, (size_t)m->length);
     drain(s);
@@ -446,7 +447,7 @@ FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *cou
     if (s->ordered) {
         return ordered_take(s, buffer, capacity, count);
     }
-    for (int64_t n = s->in_next; n < s->in_next + FL_LINK_WINDOW; n++) {
+    for (int64_t n = s->in_next; s->in_waiting > 0; n++) {
         InSlot *slot = in_at(s, n);
         if (!slot->present || slot->taken) {
             continue;
@@ -457,6 +458,7 @@ FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *cou
         }
         memcpy(buffer, slot->bytes, slot->length);
         slot->taken = true;
+        s->in_waiting--;
         drain(s);
         return FL_OK;
     }

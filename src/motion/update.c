@@ -531,58 +531,155 @@ bool fl_update_encode(FlWriter *writer, const FlWorld *world, const FlUpdate *up
 
 // ---------------------------------------------------------------- from bits to fields
 
+// A narrow update takes no more in any world: four vectors and a spin of 32 bits each, and a
+// rotation.
+#define NARROW_BYTES_MAX 75
+#define BEHIND 8 // bytes that can be loaded after an update's last
+
+/// Where bits are taken. Behind what came there are zeros to go on with, so a field is one load,
+/// and one look at the end tells whether all of it was there: field by field from a reader is twice
+/// as slow.
+typedef struct Cursor {
+    const uint8_t *bytes;
+    uint32_t at; ///< Bits taken.
+} Cursor;
+
+/// What the bits of an update say.
+typedef struct Taken {
+    Fields fields;
+    uint32_t entity, life;
+    uint64_t time; ///< Low bits.
+    bool good;     ///< Every value is in its range.
+    bool padded;
+} Taken;
+
+// Where a packet goes on for long enough after an update, it need not be copied.
+static Cursor cursor_at(const FlReader *reader, uint8_t copy[FL_UPDATE_BYTES_MAX + BEHIND])
+{
+    int32_t left = reader->failed ? 0 : fl_reader_left(reader);
+    Cursor cursor = {reader->bytes + (reader->bit_count >> 3), 0};
+    bool wide = left > 0 && (cursor.bytes[0] & FORM_WIDE) == FORM_WIDE;
+    int32_t most = wide ? FL_UPDATE_BYTES_MAX : NARROW_BYTES_MAX;
+    if (left < most + BEHIND) {
+        int32_t count = left < most ? left : most;
+        memset(copy, 0, (size_t)(most + BEHIND));
+        if (count > 0) {
+            memcpy(copy, cursor.bytes, (size_t)count);
+        }
+        cursor.bytes = copy;
+    }
+    return cursor;
+}
+
+// 0 to 56 bits.
+static inline uint64_t take(Cursor *cursor, int32_t width)
+{
+    uint64_t word = fl__load64(cursor->bytes + (cursor->at >> 3)) >> (cursor->at & 7);
+    cursor->at += (uint32_t)width;
+    return word & (((uint64_t)1 << width) - 1);
+}
+
+// 0 to 64 bits.
+static inline uint64_t take_long(Cursor *cursor, int32_t width)
+{
+    if (width <= 56) {
+        return take(cursor, width);
+    }
+    uint64_t low = take(cursor, 32);
+    return low | take(cursor, width - 32) << 32;
+}
+
 // Each of these answers whether what it took is something an encoder writes.
 
-static bool take_form(FlReader *reader, Fields *fields)
+static inline bool take_form(Cursor *cursor, Fields *fields)
 {
-    uint32_t form = (uint32_t)fl_reader_take(reader, FORM_WIDTH);
+    uint32_t form = (uint32_t)take(cursor, FORM_WIDTH);
     fields->wide = form == FORM_WIDE;
     if (fields->wide) {
-        form = (uint32_t)fl_reader_take(reader, FORM_WIDTH);
+        form = (uint32_t)take(cursor, FORM_WIDTH);
     }
     fields->model = (FlModel)(form / FACING_KINDS);
     fields->facing = (FlFacingKind)(form % FACING_KINDS);
     return form < FORM_WIDE;
 }
 
-static bool take_run(FlReader *reader, const FlWorld *world, Run run, Fields *fields, int32_t at)
+static inline void take_head(Cursor *cursor, const FlWorld *world, Taken *taken)
+{
+    int32_t width = world->entity_width;
+    uint64_t head = take(cursor, width + LIFE_WIDTH + TIME_WIDTH);
+    taken->entity = (uint32_t)(head & (((uint64_t)1 << width) - 1));
+    taken->life = (uint32_t)(head >> width & 3u);
+    taken->time = head >> (width + LIFE_WIDTH);
+}
+
+FL__APART
+static bool take_wide_run(Cursor *cursor, Run run, double *real)
 {
     bool good = true;
     for (int32_t i = 0; i < run.count; i++) {
-        const FlQuantiser *quantiser = &world->quantiser[run.first + i];
-        if (fields->wide) {
-            uint64_t bits = fl_reader_take(reader, 64);
-            fields->real[at + i] = fl__double_of(bits);
-            good &= isfinite(fields->real[at + i]) && bits != (uint64_t)1 << 63;
-        } else {
-            fields->index[at + i] = (uint32_t)fl_reader_take(reader, quantiser->width);
-            good &= fields->index[at + i] <= quantiser->last;
-        }
+        uint64_t bits = take_long(cursor, 64);
+        real[i] = fl__double_of(bits);
+        good &= isfinite(real[i]) && bits != (uint64_t)1 << 63;
     }
     return good;
 }
 
-static bool take_duration(FlReader *reader, Fields *fields)
+static inline bool take_run(Cursor *cursor, const FlWorld *world, Run run, Fields *fields,
+                            int32_t at)
+{
+    if (fields->wide) {
+        return take_wide_run(cursor, run, fields->real + at);
+    }
+    const FlQuantiser *quantiser = &world->quantiser[run.first];
+    uint32_t *index = fields->index + at;
+    bool good = true;
+    for (int32_t i = 0; i < run.count; i++) {
+        index[i] = (uint32_t)take(cursor, quantiser[i].width);
+        good &= index[i] <= quantiser[i].last;
+    }
+    return good;
+}
+
+static inline bool take_duration(Cursor *cursor, Fields *fields)
 {
     fields->duration = 0;
     if (fields->model != FL_MODEL_CUBIC) {
         return true;
     }
-    uint64_t duration = fl_reader_take(reader, fields->wide ? 64 : DURATION_WIDTH);
+    uint64_t duration = take_long(cursor, fields->wide ? 64 : DURATION_WIDTH);
     fields->duration = (int64_t)(duration & INT64_MAX);
     return duration >= 1 && duration <= INT64_MAX;
 }
 
-static bool take_values(FlReader *reader, const FlWorld *world, Fields *fields)
+static inline bool take_values(Cursor *cursor, const FlWorld *world, Fields *fields)
 {
     Run state = state_run(fields->model);
     Run model = model_run(fields->model);
-    bool good = take_run(reader, world, state, fields, 0);
-    good &= take_run(reader, world, model, fields, state.count);
-    good &= take_duration(reader, fields);
-    fields->orientation = fl_reader_take(reader, orientation_width(world, fields->facing));
+    bool good = take_run(cursor, world, state, fields, 0);
+    good &= take_run(cursor, world, model, fields, state.count);
+    good &= take_duration(cursor, fields);
+    fields->orientation = take_long(cursor, orientation_width(world, fields->facing));
     return good &
-           take_run(reader, world, rate_run(fields->facing), fields, state.count + model.count);
+           take_run(cursor, world, rate_run(fields->facing), fields, state.count + model.count);
+}
+
+// All of an update's bits, and the reader behind them.
+static FlUpdateFault take_bits(FlReader *reader, const FlWorld *world, Taken *taken)
+{
+    uint8_t copy[FL_UPDATE_BYTES_MAX + BEHIND];
+    Cursor cursor = cursor_at(reader, copy);
+    if (!take_form(&cursor, &taken->fields)) {
+        return FL_UPDATE_BAD_FORM; // in the first byte, which is there: zero is a form
+    }
+    take_head(&cursor, world, taken);
+    taken->good = take_values(&cursor, world, &taken->fields);
+    taken->padded = take(&cursor, (int32_t)(-cursor.at & 7)) == 0;
+    if (reader->failed || (int32_t)cursor.at > reader->size_bits - reader->bit_count) {
+        return FL_UPDATE_TRUNCATED;
+    }
+    reader->bit_count += (int32_t)cursor.at;
+    return taken->entity < (uint32_t)world->def.entity_capacity ? FL_UPDATE_OK
+                                                                : FL_UPDATE_BAD_ENTITY;
 }
 
 // A wide update that would have fitted is refused: one value, one encoding.
@@ -592,43 +689,33 @@ static bool needs_wide(const FlWorld *world, const FlMotion *motion)
     return set_fields(world, motion, &again) && again.wide;
 }
 
-static FlUpdateFault take_update(FlReader *reader, const FlWorld *world, FlTime stamp,
-                                 FlUpdate *update)
+static FlUpdateFault make_update(const FlWorld *world, Taken *taken, FlTime stamp, FlUpdate *update)
 {
-    Fields fields;
-    if (!take_form(reader, &fields)) {
-        return reader->failed ? FL_UPDATE_TRUNCATED : FL_UPDATE_BAD_FORM;
-    }
-    // Entity, life and time at once.
-    uint64_t head = fl_reader_take(reader, world->entity_width + LIFE_WIDTH + TIME_WIDTH);
-    update->entity = (uint32_t)(head & (((uint64_t)1 << world->entity_width) - 1));
-    update->life = (uint32_t)(head >> world->entity_width & 3u);
-    fields.step = step_unwrapped(head >> (world->entity_width + LIFE_WIDTH), stamp);
-    bool good = take_values(reader, world, &fields);
-    bool padded = fl_reader_take(reader, -reader->bit_count & 7) == 0;
-    if (reader->failed) {
-        return FL_UPDATE_TRUNCATED;
-    }
-    if (update->entity >= (uint32_t)world->def.entity_capacity) {
-        return FL_UPDATE_BAD_ENTITY;
-    }
-    if (!step_in_range(fields.step)) {
+    Fields *fields = &taken->fields;
+    update->entity = taken->entity;
+    update->life = taken->life;
+    fields->step = step_unwrapped(taken->time, stamp);
+    if (!step_in_range(fields->step)) {
         return FL_UPDATE_BAD_TIME;
     }
-    if (!good || !restore_motion(world, &fields, &update->motion)) {
+    if (!taken->good || !restore_motion(world, fields, &update->motion)) {
         return FL_UPDATE_BAD_VALUE;
     }
-    if (!padded) {
+    if (!taken->padded) {
         return FL_UPDATE_BAD_PADDING;
     }
-    return fields.wide && !needs_wide(world, &update->motion) ? FL_UPDATE_BAD_WIDE : FL_UPDATE_OK;
+    return fields->wide && !needs_wide(world, &update->motion) ? FL_UPDATE_BAD_WIDE : FL_UPDATE_OK;
 }
 
 FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime stamp,
                                FlUpdate *update)
 {
     FL_ASSERT((reader->bit_count & 7) == 0 || reader->failed);
-    FlUpdateFault fault = take_update(reader, world, stamp, update);
+    Taken taken;
+    FlUpdateFault fault = take_bits(reader, world, &taken);
+    if (fault == FL_UPDATE_OK) {
+        fault = make_update(world, &taken, stamp, update);
+    }
     if (fault != FL_UPDATE_OK) {
         FlUpdate empty = {.motion = nothing()};
         *update = empty;
@@ -640,17 +727,15 @@ FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime st
 // Where no field has a value that only decoding shows to be impossible, looking at ranges will do.
 bool fl_update_skip(FlReader *reader, const FlWorld *world)
 {
-    FlReader start = *reader;
-    Fields fields;
-    bool plain = take_form(reader, &fields) && !fields.wide && fields.facing != FL_FACING_FREE;
-    if (!plain) {
+    Taken taken;
+    bool there = take_bits(reader, world, &taken) == FL_UPDATE_OK;
+    bool good = there && taken.good && taken.padded;
+    if (good && (taken.fields.wide || taken.fields.facing == FL_FACING_FREE)) {
         FlUpdate update;
-        *reader = start;
-        return fl_update_decode(reader, world, 0, &update) == FL_UPDATE_OK;
+        good = make_update(world, &taken, 0, &update) == FL_UPDATE_OK;
     }
-    uint64_t head = fl_reader_take(reader, world->entity_width + LIFE_WIDTH + TIME_WIDTH);
-    uint64_t entity = head & (((uint64_t)1 << world->entity_width) - 1);
-    bool good = take_values(reader, world, &fields);
-    good &= fl_reader_take(reader, -reader->bit_count & 7) == 0;
-    return good && !reader->failed && entity < (uint64_t)world->def.entity_capacity;
+    if (!good) {
+        fl_reader_fail(reader);
+    }
+    return good;
 }

@@ -16,20 +16,19 @@
 #define KNOT_APART FL_US(500) // nearer ones are not worth a knot
 
 // The curve of two pieces. One that is not begun yet is begun only while counting, else NULL.
-static FlCurve *curve_of(const FlLedger *ledger, int32_t entity, uint32_t shown, uint32_t at)
+static FlCurve *curve_of(const FlEntity *e, uint32_t shown, uint32_t at)
 {
-    uint32_t place = (at + 5 * (at - shown)) % FL__CURVES;
-    FlCurve *curve = &ledger->curves[entity * FL__CURVES + (int32_t)place];
-    if (curve->shown == shown && curve->exported == at && curve->count > 0) {
+    FlCurve *curve = &e->rings.curves[(at + 5 * (at - shown)) % FL__CURVES];
+    if (curve->shown == shown && curve->exported == at) { // never both 0, as in one never begun
         return curve;
     }
-    if (!ledger->counting) {
+    if (!e->counting) {
         return NULL;
     }
     curve->shown = shown;
     curve->exported = at;
     curve->count = 1;
-    curve->at[0] = fl__leap(ledger, entity, at)->from;
+    curve->at[0] = fl__leap(e, at)->from;
     curve->sum[0] = 0.0;
     return curve;
 }
@@ -58,26 +57,44 @@ static void keep_knot(FlCurve *curve, int32_t after, FlTime at, double sum)
     curve->count++;
 }
 
-double fl__curve_error(const FlLedger *ledger, int32_t entity, uint32_t shown, uint32_t at,
-                       FlTime until)
+// The integral up to `until`, from the last knot before it on. Without a curve: from the start.
+static double sum_beyond(const FlEntity *e, FlCurve *curve, int32_t knot, uint32_t shown,
+                         uint32_t at, FlTime until)
 {
-    FlCurve *curve = curve_of(ledger, entity, shown, at);
-    int32_t knot = curve != NULL ? curve->count - 1 : 0;
-    while (knot > 0 && curve->at[knot] > until) {
-        knot--;
-    }
-    FlTime from = curve != NULL ? curve->at[knot] : fl__leap(ledger, entity, at)->from;
+    FlTime from = curve != NULL ? curve->at[knot] : fl__leap(e, at)->from;
     double sum = curve != NULL ? curve->sum[knot] : 0.0;
     if (until <= from) {
         return sum;
     }
-    const FlMotion *exported = &fl__piece(ledger, entity, at)->motion;
-    const FlMotion *placed = &fl__piece(ledger, entity, shown)->motion;
+    const FlMotion *exported = &fl__piece(e, at)->motion;
+    const FlMotion *placed = &fl__piece(e, shown)->motion;
     FlTime way = until - from;
     sum += way <= SHORT_WAY ? short_way(exported, placed, from, until)
                             : fl_distance_integral(exported, placed, from, until);
-    if (ledger->counting && way >= KNOT_APART && curve->count < FL__KNOTS) {
+    if (e->counting && way >= KNOT_APART && curve->count < FL__KNOTS) {
         keep_knot(curve, knot, until, sum);
     }
     return sum;
+}
+
+// The integral from the start of the exported piece on. Most ends are knots, the start above all.
+static inline double sum_until(const FlEntity *e, FlCurve *curve, uint32_t shown, uint32_t at,
+                               FlTime until)
+{
+    if (curve != NULL && until <= curve->at[0]) {
+        return curve->sum[0];
+    }
+    int32_t knot = curve != NULL ? curve->count - 1 : 0;
+    while (knot > 0 && curve->at[knot] > until) {
+        knot--;
+    }
+    bool there = curve != NULL && until == curve->at[knot];
+    return there ? curve->sum[knot] : sum_beyond(e, curve, knot, shown, at, until);
+}
+
+double fl__curve_error(const FlEntity *e, uint32_t shown, uint32_t at, FlTime from, FlTime until)
+{
+    FlCurve *curve = curve_of(e, shown, at);
+    double all = sum_until(e, curve, shown, at, until); // first: it may leave a knot
+    return all - sum_until(e, curve, shown, at, from);
 }

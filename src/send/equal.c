@@ -188,7 +188,7 @@ static bool is_worth_it(FlLedger *ledger, int32_t entity, int32_t receiver, cons
     FlEntity *e = fl__entity(ledger, entity);
     FlPair *pair = fl__pair(ledger, entity, receiver);
     const FlMotion *seen = fl__belief(ledger, entity, pair);
-    const FlMotion *newest = &fl__piece(ledger, entity, e->newest)->motion;
+    const FlMotion *newest = &fl__piece(e, e->newest)->motion;
     FlTime when = FL_FOREVER;
     bool worth = seen == NULL;
     if (seen != NULL && pair->newest_sent != e->newest) {
@@ -227,7 +227,7 @@ void fl__equal_trigger(FlLedger *ledger, int32_t entity, FlTime now)
         return;
     }
     pay_in(e);
-    set_scale(&e->equal, &fl__piece(ledger, entity, e->newest)->motion);
+    set_scale(&e->equal, &fl__piece(e, e->newest)->motion);
     double log_common = clamp(e->equal.scale - spare(e) / CREDIT_STEP, 300.0);
     Moment moment = {
         .now = now,

@@ -17,7 +17,7 @@ static FlTime sent_at(const FlLedger *ledger, int32_t entity, const FlPair *pair
     if (serial == pair->newest_sent) {
         return pair->last_sent;
     }
-    FlTime made = fl__piece(ledger, entity, serial)->from;
+    FlTime made = fl__piece(fl__entity(ledger, entity), serial)->from;
     for (int32_t i = 0; i < FL__FLIGHTS; i++) {
         if ((pair->flight[i] & 0xffffu) == (serial & 0xffffu)) {
             return fl_time_add(made, (FlTime)(pair->flight[i] >> 16) * FL__HOLD_STEP_NS);
@@ -37,8 +37,9 @@ static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver,
     FlTime earliest = INT64_MIN;
     uint64_t waiting = pair->waiting;
     if ((pair->flags & FL__STARTED) != 0) {
+        FlSteps placed = fl__steps(ledger, number);
         steps[0].from = earliest = pair->horizon;
-        steps[0].serial = fl__shown_serial(ledger, number, pair->shown_count - 1);
+        steps[0].serial = fl__step_serial(&placed, pair->shown_count - 1);
         count = 1;
         uint32_t back = pair->newest_sent - steps[0].serial; // only what is newer can show
         waiting &= back < FL__UNDER_WAY ? ((uint64_t)1 << back) - 1 : ~(uint64_t)0;
@@ -51,7 +52,7 @@ static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver,
             continue;
         }
         FlTime from = fl_time_add(sent_at(ledger, entity, pair, serial), delay);
-        FlTime made = fl__piece(ledger, entity, serial)->from;
+        FlTime made = fl__piece(e, serial)->from;
         from = from < earliest ? earliest : from;
         from = from < made ? made : from;
         if (from > until) {
@@ -70,11 +71,12 @@ FlExpected fl__expect(const FlLedger *ledger, int32_t entity, int32_t receiver, 
     Step steps[STEPS_MAX];
     int32_t count = collect(ledger, entity, receiver, until, delay, steps);
     int32_t number = fl__pair_number(ledger, entity, receiver);
+    const FlEntity *e = fl__entity(ledger, entity);
     FlExpected expected = {.error = fl__cumulative(ledger, entity, number), .shows = count > 0};
     for (int32_t i = 0; i < count; i++) {
         FlTime to = i + 1 < count ? steps[i + 1].from : until;
         double error;
-        (void)fl__path_error(ledger, entity, steps[i].serial, steps[i].from, to, &error);
+        (void)fl__path_error(e, steps[i].serial, steps[i].from, to, &error);
         expected.error += error;
         expected.serial = steps[i].serial;
     }
@@ -86,16 +88,17 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
 {
     Step steps[STEPS_MAX];
     int32_t count = collect(ledger, entity, receiver, until, delay, steps);
-    if (count == 0 || !fl__remembered(fl__entity(ledger, entity), steps[count - 1].serial)) {
+    const FlEntity *e = fl__entity(ledger, entity);
+    if (count == 0 || !fl__remembered(e, steps[count - 1].serial)) {
         return 0.0;
     }
-    FlTime made = fl__piece(ledger, entity, steps[count - 1].serial)->from;
+    FlTime made = fl__piece(e, steps[count - 1].serial)->from;
     double sum = fl__shown_error(ledger, entity, fl__pair_number(ledger, entity, receiver), made);
     for (int32_t i = 0; i < count; i++) {
         FlTime to = i + 1 < count ? steps[i + 1].from : until;
         double error;
-        (void)fl__path_error(ledger, entity, steps[i].serial,
-                             steps[i].from > made ? steps[i].from : made, to, &error);
+        (void)fl__path_error(e, steps[i].serial, steps[i].from > made ? steps[i].from : made, to,
+                             &error);
         sum += error;
     }
     return sum;
@@ -104,9 +107,9 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
 const FlMotion *fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    const FlPiece *piece = fl__piece(ledger, entity, pair->newest_sent);
+    const FlPiece *piece = fl__piece(e, pair->newest_sent);
     bool sound = pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
-                 piece->life == fl__piece(ledger, entity, e->newest)->life;
+                 piece->life == fl__piece(e, e->newest)->life;
     return sound ? &piece->motion : NULL;
 }
 
@@ -142,11 +145,12 @@ FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity, int32_t receiver
     if (!fl__watches(ledger, entity, receiver)) {
         return FL_NOT_FOUND;
     }
+    FlSteps steps = fl__steps(ledger, number);
     for (int32_t i = pair->shown_count - 1; i >= 0; i--) {
-        if (fl__shown_from(ledger, number, i) > time) {
+        if (fl__step_from(&steps, i) > time) {
             continue;
         }
-        uint32_t serial = fl__shown_serial(ledger, number, i);
+        uint32_t serial = fl__step_serial(&steps, i);
         const FlPiece *piece = fl_ledger_exported(ledger, entity, serial);
         if (piece == NULL || piece->life == FL_LIFE_NONE) {
             return FL_NOT_FOUND;

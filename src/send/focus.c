@@ -210,7 +210,7 @@ static double off(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTi
 {
     const FlEntity *e = fl__entity(ledger, entity);
     const FlMotion *seen = fl__belief(ledger, entity, fl__pair(ledger, entity, receiver));
-    const FlMotion *newest = &fl__piece(ledger, entity, e->newest)->motion;
+    const FlMotion *newest = &fl__piece(e, e->newest)->motion;
     FlTime lead = (FlTime)(DELAY_SHARE * (double)fl__delay(ledger, receiver));
     FlTime at = fl_time_add(now, lead + LOOK_AHEAD_NS);
     return fl_vec3_distance(fl_motion_position(newest, at), fl_motion_position(seen, at));

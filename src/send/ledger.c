@@ -1,8 +1,9 @@
 // The ledger's tables: who exports what to whom, and what is owed. The layout is in private.h.
 //
 // Invariants: a due bit is set only for a watcher of a live entity that has exported something; a
-// pair that does not watch has no bit and no time set. Serials of a slot only rise, so the fate of
-// an update of an entity that ended, or of a watch that ended, finds nothing to change.
+// pair that does not watch has no bit and no time set, and waits for nothing. Serials of a slot
+// only rise, so the fate of an update of an entity that ended, or of a watch that ended, finds
+// nothing to change.
 #include "private.h"
 
 #define COOKIE 0x4c454447u
@@ -76,6 +77,18 @@ static size_t lay_out(const FlLedgerDef *def, char *block, FlLedger *ledger)
     return used;
 }
 
+static FlRings rings_of(const FlLedger *ledger, int32_t entity)
+{
+    size_t capacity = (size_t)ledger->def.path_capacity;
+    FlRings rings = {
+        .pieces = &ledger->pieces[(size_t)entity * capacity],
+        .leaps = &ledger->leaps[(size_t)entity * capacity],
+        .curves = &ledger->curves[(size_t)entity * FL__CURVES],
+        .mask = (uint32_t)capacity - 1,
+    };
+    return rings;
+}
+
 FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **out)
 {
     *out = NULL;
@@ -105,6 +118,7 @@ FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **out)
     }
     for (int32_t e = 0; e < def->entity_capacity; e++) {
         ledger->entities[e].oldest = 1;
+        ledger->entities[e].rings = rings_of(ledger, e);
     }
     *out = ledger;
     return FL_OK;
@@ -191,12 +205,14 @@ void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send
                       .newest = e->newest,
                       .oldest = e->newest + 1,
                       .update_bytes = UPDATE_BYTES,
-                      .counted = INT64_MIN};
+                      .counted = INT64_MIN,
+                      .rings = e->rings};
     *e = fresh;
 }
 
 static void stop_watching(FlLedger *ledger, int32_t entity, int32_t receiver)
 {
+    fl__pair(ledger, entity, receiver)->waiting = 0;
     ledger->watching[entity * ledger->receiver_words + (receiver >> 6)] &= ~fl__bit(receiver);
     *fl__due_word(ledger, entity, receiver) &= ~fl__bit(entity);
     fl__ask_at(ledger, entity, receiver, FL_FOREVER);
@@ -283,7 +299,7 @@ static bool export_is_sound(const FlLedger *ledger, int32_t entity, const FlMoti
                             uint32_t life)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    if (fl__remembered(e, e->newest) && motion->time < fl__piece(ledger, entity, e->newest)->from) {
+    if (fl__remembered(e, e->newest) && motion->time < fl__piece(e, e->newest)->from) {
         return false;
     }
     return life == FL_LIFE_NONE || fl_motion_finite(motion);
@@ -352,7 +368,7 @@ void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, 
         e->equal.epoch = now;
     }
     bool continues = fl__remembered(e, e->newest) && life != FL_LIFE_NONE &&
-                     fl__piece(ledger, entity, e->newest)->life == life;
+                     fl__piece(e, e->newest)->life == life;
     // Errors counted beyond its time, for want of memory, were counted against the one before.
     ledger->counts.forgotten += motion->time < e->counted;
     fl__path_add(ledger, entity, motion, life);
@@ -391,38 +407,40 @@ FlTime fl_ledger_deadline(const FlLedger *ledger)
 
 // ---------------------------------------------------------------- what is due
 
+// Which update of an entity that is due: only one policy owes older ones.
+static uint32_t serial_due(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    const FlEntity *e = fl__entity(ledger, entity);
+    if (e->send.policy != FL_SEND_SCHEDULE2) {
+        return e->newest;
+    }
+    const FlPair *pair = fl__pair(ledger, entity, receiver);
+    bool older = (pair->flags & FL__OWES_OLDER) != 0;
+    return older && fl__remembered(e, pair->owed.serial) ? pair->owed.serial : e->newest;
+}
+
 bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue *due)
 {
     FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity && from >= 0);
+    uint64_t mask = ~(uint64_t)0 << (from & 63);
+    for (int32_t e = from & ~63; e < ledger->def.entity_capacity; e += 64) {
+        uint64_t word = *fl__due_word(ledger, e, receiver) & mask;
+        if (word != 0) {
+            due->entity = e + fl__lowest(word);
+            due->serial = serial_due(ledger, due->entity, receiver);
+            return true;
+        }
+        mask = ~(uint64_t)0;
+    }
     FlDue none = {.entity = -1};
     *due = none;
-    int32_t words = (ledger->def.entity_capacity + 63) / 64;
-    for (int32_t w = from >> 6; w < words; w++) {
-        uint64_t word = ledger->due[w * ledger->def.receiver_capacity + receiver];
-        if (w == from >> 6) {
-            word &= ~(uint64_t)0 << (from & 63);
-        }
-        if (word == 0) {
-            continue;
-        }
-        due->entity = w * 64 + fl__lowest(word);
-        const FlEntity *e = fl__entity(ledger, due->entity);
-        due->serial = e->newest;
-        if (e->send.policy == FL_SEND_SCHEDULE2) { // only it owes older ones
-            const FlPair *pair = fl__pair(ledger, due->entity, receiver);
-            bool older = (pair->flags & FL__OWES_OLDER) != 0;
-            due->serial =
-                older && fl__remembered(e, pair->owed.serial) ? pair->owed.serial : e->newest;
-        }
-        return true;
-    }
     return false;
 }
 
 const FlPiece *fl_ledger_exported(const FlLedger *ledger, int32_t entity, uint32_t serial)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    return fl__remembered(e, serial) ? fl__piece(ledger, entity, serial) : NULL;
+    return fl__remembered(e, serial) ? fl__piece(e, serial) : NULL;
 }
 
 FlLedgerCounts fl_ledger_counts(const FlLedger *ledger)

@@ -30,17 +30,16 @@ static FlLeap leap_between(const FlPiece *before, const FlPiece *piece)
 void fl__path_add(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life)
 {
     FlEntity *e = fl__entity(ledger, entity);
-    const FlPiece *before =
-        fl__remembered(e, e->newest) ? fl__piece(ledger, entity, e->newest) : NULL;
+    const FlPiece *before = fl__remembered(e, e->newest) ? fl__piece(e, e->newest) : NULL;
     e->newest++;
     if (e->newest - e->oldest >= (uint32_t)ledger->def.path_capacity) {
         e->oldest++;
     }
-    FlPiece *piece = fl__piece(ledger, entity, e->newest);
+    FlPiece *piece = fl__piece(e, e->newest);
     piece->from = motion->time;
     piece->life = life;
     piece->motion = *motion;
-    *fl__leap(ledger, entity, e->newest) = leap_between(before, piece);
+    *fl__leap(e, e->newest) = leap_between(before, piece);
 }
 
 // The exported path minus the shown piece, walked along: exact as long as all leaps are straight.
@@ -52,10 +51,12 @@ typedef struct Difference {
 
 static void difference_leap(Difference *d, const FlLeap *leap, FlTime at)
 {
-    double late = fl_span_seconds(fl_span(at, leap->from));
     d->straight &= leap->straight;
-    d->gap = fl_vec3_add(d->gap, fl_vec3_add_scaled(leap->gap, leap->drift, late));
-    d->drift = fl_vec3_add(d->drift, leap->drift);
+    if (d->straight) {
+        double late = fl_span_seconds(fl_span(at, leap->from));
+        d->gap = fl_vec3_add(d->gap, fl_vec3_add_scaled(leap->gap, leap->drift, late));
+        d->drift = fl_vec3_add(d->drift, leap->drift);
+    }
 }
 
 static double difference_advance(Difference *d, double seconds)
@@ -66,39 +67,64 @@ static double difference_advance(Difference *d, double seconds)
     return error;
 }
 
-bool fl__path_error(const FlLedger *ledger, int32_t entity, uint32_t shown, FlTime from, FlTime to,
-                    double *error)
+// Pieces from `at` on, after a leap that is not straight.
+FL__APART
+static double walk_bent(const FlEntity *e, uint32_t shown, uint32_t at, FlTime from, FlTime to,
+                        double error)
 {
-    const FlEntity *e = fl__entity(ledger, entity);
-    *error = 0.0;
-    if (from >= to) {
-        return true;
-    }
-    if (!fl__remembered(e, shown)) {
-        return false;
-    }
-    uint32_t life = fl__leap(ledger, entity, shown)->life;
-    uint32_t at = shown;
-    Difference difference = {.straight = true};
-    while (from < to && life != FL_LIFE_NONE) {
-        const FlLeap *next = fl__leap(ledger, entity, at + 1);
-        bool last = at == e->newest;
-        FlTime until = last || next->from > to ? to : next->from;
+    uint32_t life = fl__leap(e, shown)->life;
+    while (from < to) {
+        FlTime next = fl__leap(e, at + 1)->from;
+        FlTime until = at == e->newest || next > to ? to : next;
         if (until > from) {
-            if (at == shown || fl__leap(ledger, entity, at)->life != life) {
-                // nothing to count
-            } else if (difference.straight) {
-                *error += difference_advance(&difference, fl_span_seconds(fl_span(until, from)));
-            } else {
-                *error += fl__curve_error(ledger, entity, shown, at, until) -
-                          fl__curve_error(ledger, entity, shown, at, from);
+            if (fl__leap(e, at)->life == life) {
+                error += fl__curve_error(e, shown, at, from, until);
             }
             from = until;
         }
-        if (from < to) {
-            difference_leap(&difference, next, from);
-            at++;
+        at++;
+    }
+    return error;
+}
+
+FL__APART
+static double walk_straight(const FlEntity *e, uint32_t shown, FlTime from, FlTime to)
+{
+    uint32_t life = fl__leap(e, shown)->life;
+    Difference difference = {.straight = true};
+    double error = 0.0;
+    for (uint32_t at = shown + 1; from < to; at++) {
+        const FlLeap *leap = fl__leap(e, at);
+        difference_leap(&difference, leap, from);
+        if (!difference.straight) {
+            return walk_bent(e, shown, at, from, to, error);
+        }
+        FlTime next = fl__leap(e, at + 1)->from;
+        FlTime until = at == e->newest || next > to ? to : next;
+        if (until > from) {
+            if (leap->life == life) {
+                error += difference_advance(&difference, fl_span_seconds(fl_span(until, from)));
+            }
+            from = until;
         }
     }
-    return true;
+    return error;
+}
+
+double fl__path_walk(const FlEntity *e, uint32_t shown, FlTime from, FlTime to)
+{
+    uint32_t life = fl__leap(e, shown)->life;
+    uint32_t at = shown + 1;
+    const FlLeap *leap = fl__leap(e, at);
+    from = from > leap->from ? from : leap->from;
+    if (life == FL_LIFE_NONE || from >= to) {
+        return 0.0;
+    }
+    if (leap->straight) {
+        return walk_straight(e, shown, from, to);
+    }
+    bool ends = at == e->newest || fl__leap(e, at + 1)->from >= to; // mostly
+    return !ends                ? walk_bent(e, shown, at, from, to, 0.0)
+           : leap->life == life ? fl__curve_error(e, shown, at, from, to)
+                                : 0.0;
 }

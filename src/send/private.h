@@ -114,19 +114,6 @@ typedef struct FlEqual {
     bool scaled; ///< The scale was set.
 } FlEqual;
 
-typedef struct FlEntity {
-    FlSend send;
-    bool live;
-    uint32_t newest;  ///< Serial of the newest piece; 0 before the first in this slot.
-    uint32_t oldest;  ///< Of the oldest piece remembered of this entity; newest + 1: none.
-    uint32_t trigger; ///< Updates since the life began; 0 is its first.
-    int32_t watcher_count;
-    int32_t update_bytes; ///< Of one update, for policies that count bytes.
-    FlTime counted;       ///< No pair's error is counted beyond this.
-    double credit;        ///< Of the budget: updates that may still be sent.
-    FlEqual equal;
-} FlEntity;
-
 /// One exported piece against the one before it, in a cache line. Receivers mostly show the one
 /// before while the new one is on its way, so this is what an arrival has to integrate, and it is
 /// the same for all of them.
@@ -150,6 +137,29 @@ typedef struct FlCurve {
     FlTime at[FL__KNOTS];
     double sum[FL__KNOTS];
 } FlCurve;
+
+/// Where an entity's part of the tables begins: a walk along its path asks again and again.
+typedef struct FlRings {
+    FlPiece *pieces;
+    FlLeap *leaps;
+    FlCurve *curves;
+    uint32_t mask; ///< Of serials, for pieces and leaps.
+} FlRings;
+
+typedef struct FlEntity {
+    FlSend send;
+    bool live;
+    uint32_t newest;  ///< Serial of the newest piece; 0 before the first in this slot.
+    uint32_t oldest;  ///< Of the oldest piece remembered of this entity; newest + 1: none.
+    uint32_t trigger; ///< Updates since the life began; 0 is its first.
+    int32_t watcher_count;
+    int32_t update_bytes; ///< Of one update, for policies that count bytes.
+    FlTime counted;       ///< No pair's error is counted beyond this.
+    double credit;        ///< Of the budget: updates that may still be sent.
+    FlEqual equal;
+    FlRings rings;
+    bool counting; ///< Errors are being counted, so curves may grow: asking changes nothing.
+} FlEntity;
 
 typedef struct FlReceiver {
     double delay; ///< ns; negative before the first report
@@ -184,7 +194,6 @@ struct FlLedger {
     FlPiece *pieces;
     FlLeap *leaps;
     FlCurve *curves; ///< [entity][FL__CURVES]
-    bool counting;   ///< Errors are being counted, so curves may grow: asking changes nothing.
     FlReceiver *receivers;
     FlPair *pairs;
     FlShown *shown;
@@ -219,16 +228,14 @@ static inline FlPair *fl__pair(const FlLedger *ledger, int32_t entity, int32_t r
     return &ledger->pairs[fl__pair_number(ledger, entity, receiver)];
 }
 
-static inline FlPiece *fl__piece(const FlLedger *ledger, int32_t entity, uint32_t serial)
+static inline FlPiece *fl__piece(const FlEntity *entity, uint32_t serial)
 {
-    uint32_t capacity = (uint32_t)ledger->def.path_capacity;
-    return &ledger->pieces[(size_t)entity * capacity + (serial & (capacity - 1))];
+    return &entity->rings.pieces[serial & entity->rings.mask];
 }
 
-static inline FlLeap *fl__leap(const FlLedger *ledger, int32_t entity, uint32_t serial)
+static inline FlLeap *fl__leap(const FlEntity *entity, uint32_t serial)
 {
-    uint32_t capacity = (uint32_t)ledger->def.path_capacity;
-    return &ledger->leaps[(size_t)entity * capacity + (serial & (capacity - 1))];
+    return &entity->rings.leaps[serial & entity->rings.mask];
 }
 
 /// True if the serial's piece is remembered. Serials go round; differences count.
@@ -298,23 +305,67 @@ void fl__path_add(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint
 
 // ---------------------------------------------------------------- curve.c
 
-/// The integral of the distance between the pieces `at` and `shown`, both remembered, from the
-/// former's time to `until`.
-double fl__curve_error(const FlLedger *ledger, int32_t entity, uint32_t shown, uint32_t at,
-                       FlTime until);
+/// The integral of the distance between the pieces `at` and `shown`, both remembered.
+double fl__curve_error(const FlEntity *e, uint32_t shown, uint32_t at, FlTime from, FlTime until);
+
+// ---------------------------------------------------------------- path.c
+
+/// As fl__path_error, of a piece that is remembered and is followed by another before `to`.
+double fl__path_walk(const FlEntity *e, uint32_t shown, FlTime from, FlTime to);
 
 /// The exported path against one piece of it that is shown from `from` to `to`: the integral of
 /// their distance. Pieces that are forgotten count as nothing; false tells.
-bool fl__path_error(const FlLedger *ledger, int32_t entity, uint32_t shown, FlTime from, FlTime to,
-                    double *error);
+static inline bool fl__path_error(const FlEntity *e, uint32_t shown, FlTime from, FlTime to,
+                                  double *error)
+{
+    *error = 0.0;
+    if (!fl__remembered(e, shown)) {
+        return false;
+    }
+    // Mostly it holds all the while: an update is shown while it is the newest.
+    if (shown != e->newest && fl__leap(e, shown + 1)->from < to) {
+        *error = fl__path_walk(e, shown, from, to);
+    }
+    return true;
+}
 
 // ---------------------------------------------------------------- placed paths
 
-FlShown *fl__shown(const FlLedger *ledger, int32_t pair);
+/// A pair's placed path.
+typedef struct FlSteps {
+    FlPair *pair;
+    FlShown *ring;
+    int32_t capacity;
+} FlSteps;
 
-/// Start and serial of placed piece i of a pair, the oldest remembered being 0.
-FlTime fl__shown_from(const FlLedger *ledger, int32_t pair, int32_t i);
-uint32_t fl__shown_serial(const FlLedger *ledger, int32_t pair, int32_t i);
+static inline FlSteps fl__steps(const FlLedger *ledger, int32_t pair)
+{
+    int32_t capacity = ledger->def.shown_capacity;
+    FlSteps steps = {&ledger->pairs[pair], &ledger->shown[(size_t)pair * (size_t)capacity],
+                     capacity};
+    return steps;
+}
+
+/// Placed piece i, the oldest remembered being 0.
+static inline FlShown *fl__step(const FlSteps *steps, int32_t i)
+{
+    return &steps->ring[(steps->pair->shown_first + i) & (steps->capacity - 1)];
+}
+
+/// Its start: nothing is later than the horizon.
+static inline FlTime fl__step_from(const FlSteps *steps, int32_t i)
+{
+    uint64_t horizon = (uint64_t)steps->pair->horizon;
+    uint64_t back = (horizon << 16) - (*fl__step(steps, i) & ~(uint64_t)0xffff);
+    return (FlTime)(horizon - (back >> 16));
+}
+
+/// Its serial: none is later than the newest sent.
+static inline uint32_t fl__step_serial(const FlSteps *steps, int32_t i)
+{
+    uint32_t newest = steps->pair->newest_sent;
+    return newest - ((newest - (uint32_t)*fl__step(steps, i)) & 0xffffu);
+}
 
 /// Up to where the pair's error is counted.
 static inline FlTime fl__counted(const FlPair *pair)
@@ -328,9 +379,20 @@ double fl__shown_error(const FlLedger *ledger, int32_t entity, int32_t pair, FlT
 /// CEE: the error from the first arrival to the horizon.
 double fl__cumulative(const FlLedger *ledger, int32_t entity, int32_t pair);
 
-/// Takes an acknowledged arrival into the placed path and the error. False: it came too late to be
-/// counted exactly.
-bool fl__shown_add(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t serial, FlTime from);
+/// The pair that waits for this update; NULL and counted if none does. Who does not watch waits for
+/// nothing.
+static inline FlPair *fl__waiting_pair(FlLedger *ledger, const FlEntity *e, int32_t receiver,
+                                       FlDue due)
+{
+    FlPair *pair = fl__pair(ledger, due.entity, receiver);
+    uint32_t back = pair->newest_sent - due.serial;
+    bool waiting = back < FL__UNDER_WAY && (pair->waiting >> back & 1u) != 0;
+    if (!waiting || !fl__remembered(e, due.serial)) {
+        ledger->counts.stray++;
+        return NULL;
+    }
+    return pair;
+}
 
 // ---------------------------------------------------------------- estimates
 
@@ -407,7 +469,12 @@ typedef struct FlPolicy {
     bool frames;
 } FlPolicy;
 
-const FlPolicy *fl__policy(FlSendPolicy policy);
+extern const FlPolicy fl__policies[FL_SEND_POLICIES];
+
+static inline const FlPolicy *fl__policy(FlSendPolicy policy)
+{
+    return &fl__policies[policy];
+}
 
 /// The newest update is owed to this receiver: at once, or from the next frame on.
 void fl__owe(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now);

@@ -20,8 +20,7 @@ static FlProspect look_ahead(const FlLedger *ledger, int32_t entity, int32_t rec
     prospect.error = expected.error + (double)fl__pair(ledger, entity, receiver)->baseline;
     prospect.serial = expected.serial;
     prospect.comparable = expected.shows && fl__remembered(e, expected.serial) &&
-                          fl__piece(ledger, entity, expected.serial)->life ==
-                              fl__piece(ledger, entity, e->newest)->life;
+                          fl__piece(e, expected.serial)->life == fl__piece(e, e->newest)->life;
     return prospect;
 }
 
@@ -34,8 +33,8 @@ static FlTime send_time(const FlLedger *ledger, int32_t entity, const FlProspect
     if (!prospect->comparable || !(missing > 0.0)) {
         return now;
     }
-    const FlMotion *real = &fl__piece(ledger, entity, e->newest)->motion;
-    const FlMotion *seen = &fl__piece(ledger, entity, prospect->serial)->motion;
+    const FlMotion *real = &fl__piece(e, e->newest)->motion;
+    const FlMotion *seen = &fl__piece(e, prospect->serial)->motion;
     FlTime latest = fl_time_add(prospect->from, e->send.longest_ns);
     FlTime when = latest;
     FlResult result =

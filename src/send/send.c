@@ -7,7 +7,7 @@
 
 // ---------------------------------------------------------------- the table
 
-static const FlPolicy policies[FL_SEND_POLICIES] = {
+const FlPolicy fl__policies[FL_SEND_POLICIES] = {
     [FL_SEND_BASE] = {.trigger = fl__base_trigger},
     [FL_SEND_SCHEDULE1] = {.trigger = fl__schedule_trigger,
                            .wake = fl__schedule_wake,
@@ -33,11 +33,6 @@ static const char *const names[FL_SEND_POLICIES] = {
     FL_SEND_TABLE(ROW)
 #undef ROW
 };
-
-const FlPolicy *fl__policy(FlSendPolicy policy)
-{
-    return &policies[policy];
-}
 
 const char *fl_send_name(FlSendPolicy policy)
 {

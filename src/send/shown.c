@@ -1,4 +1,5 @@
-// The placed path of a pair: the updates it showed last, and the error up to the last arrival.
+// The placed path of a pair: the updates it showed last, and the error up to the last arrival; and
+// whether a receiver's report of an arrival can be true.
 //
 // At any time a receiver shows the newest of the updates that have arrived: an update overtaken by
 // a newer one never shows. So the placed path is a staircase: starts and serials both rise. Only
@@ -16,51 +17,31 @@
 // A step is 64 bits: 48 of the time (39 hours either way; the horizon tells the rest) and 16 of the
 // serial (the newest sent tells the rest).
 //
+// A report is checked against what we know ourselves: nothing arrives before it was sent, nor after
+// the report of it came, both within the bound on the receiver's clock; and an update has one fate.
+// A report that fails has no effect at all. A receiver that delays all its traffic looks like a far
+// one and passes: FlSend.share_cap bounds what that can win.
+//
 // Invariant: the step that holds where counting ended is remembered.
 #include "private.h"
 
 #define PENDING_MAX_NS FL_SEC(4) // what 32 bits hold
 
-FlShown *fl__shown(const FlLedger *ledger, int32_t pair)
-{
-    return &ledger->shown[(size_t)pair * (size_t)ledger->def.shown_capacity];
-}
-
-static FlShown *step_number(const FlLedger *ledger, int32_t pair, int32_t i)
-{
-    int32_t at = ledger->pairs[pair].shown_first + i;
-    return &fl__shown(ledger, pair)[at & (ledger->def.shown_capacity - 1)];
-}
-
-FlTime fl__shown_from(const FlLedger *ledger, int32_t pair, int32_t i)
-{
-    // Nothing is later than the horizon.
-    uint64_t horizon = (uint64_t)ledger->pairs[pair].horizon;
-    uint64_t back = (horizon << 16) - (*step_number(ledger, pair, i) & ~(uint64_t)0xffff);
-    return (FlTime)(horizon - (back >> 16));
-}
-
-uint32_t fl__shown_serial(const FlLedger *ledger, int32_t pair, int32_t i)
-{
-    uint32_t newest = ledger->pairs[pair].newest_sent;
-    uint32_t back = (newest - (uint32_t)*step_number(ledger, pair, i)) & 0xffffu;
-    return newest - back;
-}
-
-// The error of the steps in [from, to]; *known is false if a piece of them is forgotten.
-static double steps_error(const FlLedger *ledger, int32_t entity, int32_t pair, FlTime from,
-                          FlTime to, bool *known)
+// The error of the steps in [from, to]; *known becomes false if a piece of them is forgotten.
+static inline double steps_error(const FlEntity *e, const FlSteps *steps, FlTime from, FlTime to,
+                                 bool *known)
 {
     double sum = 0.0;
-    *known = true;
-    for (int32_t i = ledger->pairs[pair].shown_count - 1; i >= 0 && to > from; i--) {
-        FlTime start = fl__shown_from(ledger, pair, i);
+    for (int32_t i = steps->pair->shown_count - 1; i >= 0 && to > from; i--) {
+        FlTime start = fl__step_from(steps, i);
         if (start >= to) {
             continue;
         }
         double error;
-        *known &= fl__path_error(ledger, entity, fl__shown_serial(ledger, pair, i),
-                                 start > from ? start : from, to, &error);
+        if (!fl__path_error(e, fl__step_serial(steps, i), start > from ? start : from, to,
+                            &error)) {
+            *known = false;
+        }
         sum += error;
         to = start;
     }
@@ -69,8 +50,9 @@ static double steps_error(const FlLedger *ledger, int32_t entity, int32_t pair, 
 
 double fl__shown_error(const FlLedger *ledger, int32_t entity, int32_t pair, FlTime from)
 {
-    bool known;
-    return steps_error(ledger, entity, pair, from, ledger->pairs[pair].horizon, &known);
+    bool known = true;
+    FlSteps steps = fl__steps(ledger, pair);
+    return steps_error(fl__entity(ledger, entity), &steps, from, steps.pair->horizon, &known);
 }
 
 double fl__cumulative(const FlLedger *ledger, int32_t entity, int32_t pair)
@@ -82,22 +64,20 @@ double fl__cumulative(const FlLedger *ledger, int32_t entity, int32_t pair)
 }
 
 // Moves the horizon, and counts on up to `to`.
-static void extend(FlLedger *ledger, int32_t entity, int32_t pair, FlTime horizon, FlTime to)
+static inline void extend(FlLedger *ledger, FlEntity *e, const FlSteps *steps, FlTime horizon,
+                          FlTime to)
 {
-    FlPair *p = &ledger->pairs[pair];
+    FlPair *p = steps->pair;
     FlTime from = fl__counted(p);
     p->horizon = horizon;
     if (to <= from) {
         p->pending_ns = (uint32_t)(horizon - from);
         return;
     }
-    bool known;
-    ledger->counting = true;
-    p->error += steps_error(ledger, entity, pair, from, to, &known);
-    ledger->counting = false;
+    bool known = true;
+    p->error += steps_error(e, steps, from, to, &known);
     p->pending_ns = (uint32_t)(horizon - to);
     ledger->counts.forgotten += !known;
-    FlEntity *e = fl__entity(ledger, entity);
     e->counted = to > e->counted ? to : e->counted;
 }
 
@@ -107,86 +87,103 @@ static FlShown pack(uint32_t serial, FlTime from)
 }
 
 // Takes an update that showed, or should have, into what is counted already.
-static void count_error(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t serial,
+static void count_error(FlLedger *ledger, const FlEntity *e, FlPair *p, uint32_t serial,
                         FlTime from, FlTime to, double sign)
 {
-    FlTime counted = fl__counted(&ledger->pairs[pair]);
+    FlTime counted = fl__counted(p);
     to = to < counted ? to : counted;
+    if (from >= to) {
+        return;
+    }
     double error;
-    ledger->counting = true;
-    bool known = fl__path_error(ledger, entity, serial, from, to, &error);
-    ledger->counting = false;
+    bool known = fl__path_error(e, serial, from, to, &error);
     if (!known) {
         ledger->counts.forgotten++;
         return;
     }
-    ledger->pairs[pair].error += sign * error;
+    p->error += sign * error;
 }
 
-static void push(FlLedger *ledger, int32_t pair, FlShown step)
+static void forget_first(const FlSteps *steps)
 {
-    FlPair *p = &ledger->pairs[pair];
-    if (p->shown_count == ledger->def.shown_capacity) {
-        p->shown_first = (uint8_t)((p->shown_first + 1) & (ledger->def.shown_capacity - 1));
-        p->shown_count--;
-        p->flags |= FL__TRIMMED;
+    FlPair *p = steps->pair;
+    p->shown_first = (uint8_t)((p->shown_first + 1) & (steps->capacity - 1));
+    p->shown_count--;
+    p->flags |= FL__TRIMMED;
+}
+
+static void push(const FlSteps *steps, FlShown step)
+{
+    FlPair *p = steps->pair;
+    if (p->shown_count == steps->capacity) {
+        forget_first(steps);
     }
-    *step_number(ledger, pair, p->shown_count) = step;
+    *fl__step(steps, p->shown_count) = step;
     p->shown_count++;
 }
 
 // Puts a step at place i in front of which `i` remain, in place of those from i up to `next`.
-static void splice(FlLedger *ledger, int32_t pair, int32_t i, int32_t next, FlShown step)
+static void splice(const FlSteps *steps, int32_t i, int32_t next, FlShown step)
 {
-    FlPair *p = &ledger->pairs[pair];
-    if (i == next && p->shown_count == ledger->def.shown_capacity) {
-        p->flags |= FL__TRIMMED;
+    FlPair *p = steps->pair;
+    if (i == next && p->shown_count == steps->capacity) {
         if (i == 0) {
+            p->flags |= FL__TRIMMED;
             return; // the new step itself is the oldest
         }
-        p->shown_first = (uint8_t)((p->shown_first + 1) & (ledger->def.shown_capacity - 1));
-        p->shown_count--;
+        forget_first(steps);
         i--;
         next--;
     }
     if (i == next) {
         for (int32_t k = p->shown_count; k > i; k--) {
-            *step_number(ledger, pair, k) = *step_number(ledger, pair, k - 1);
+            *fl__step(steps, k) = *fl__step(steps, k - 1);
         }
         p->shown_count++;
     } else {
         for (int32_t k = next; k < p->shown_count; k++) {
-            *step_number(ledger, pair, i + 1 + k - next) = *step_number(ledger, pair, k);
+            *fl__step(steps, i + 1 + k - next) = *fl__step(steps, k);
         }
         p->shown_count = (uint8_t)(p->shown_count - (next - i - 1));
     }
-    *step_number(ledger, pair, i) = step;
+    *fl__step(steps, i) = step;
+}
+
+FL__APART
+static void count_up_to(FlLedger *ledger, FlEntity *e, const FlSteps *steps, FlTime memory)
+{
+    extend(ledger, e, steps, steps->pair->horizon, memory);
 }
 
 // A full ring will lose its oldest step: nothing may be left to count under it.
-static void make_room(FlLedger *ledger, int32_t entity, int32_t pair)
+static inline void make_room(FlLedger *ledger, FlEntity *e, const FlSteps *steps)
 {
-    if (ledger->pairs[pair].shown_count == ledger->def.shown_capacity) {
-        FlTime memory = fl__shown_from(ledger, pair, 1);
-        extend(ledger, entity, pair, ledger->pairs[pair].horizon, memory);
+    FlPair *p = steps->pair;
+    if (p->shown_count == steps->capacity) {
+        FlTime memory = fl__step_from(steps, 1);
+        if (memory > fl__counted(p)) {
+            count_up_to(ledger, e, steps, memory);
+        }
     }
 }
 
 // An arrival before the horizon: the stretch in which it should have shown is counted anew.
-static bool insert(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t serial, FlTime from)
+FL__APART
+static bool insert(FlLedger *ledger, FlEntity *e, const FlSteps *steps, uint32_t serial,
+                   FlTime from)
 {
-    FlPair *p = &ledger->pairs[pair];
-    make_room(ledger, entity, pair);
-    FlTime memory = fl__shown_from(ledger, pair, 0);
+    FlPair *p = steps->pair;
+    make_room(ledger, e, steps);
+    FlTime memory = fl__step_from(steps, 0);
     bool exact = !(from < memory && (p->flags & FL__TRIMMED) != 0);
     if (!exact) {
         from = memory;
     }
     int32_t i = 0; // steps that start by then
-    while (i < p->shown_count && fl__shown_from(ledger, pair, i) <= from) {
+    while (i < p->shown_count && fl__step_from(steps, i) <= from) {
         i++;
     }
-    if (i > 0 && !fl__after(serial, fl__shown_serial(ledger, pair, i - 1))) {
+    if (i > 0 && !fl__after(serial, fl__step_serial(steps, i - 1))) {
         return exact; // overtaken
     }
     if (i == 0 && fl__counted(p) == memory && p->horizon - from <= PENDING_MAX_NS) {
@@ -194,49 +191,94 @@ static bool insert(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t seri
     }
     int32_t next = i; // the first step that is newer than this
     FlTime at = from;
-    uint32_t before = i > 0 ? fl__shown_serial(ledger, pair, i - 1) : serial;
+    uint32_t before = i > 0 ? fl__step_serial(steps, i - 1) : serial;
     for (;;) {
         bool last = next == p->shown_count;
-        FlTime until = last ? p->horizon : fl__shown_from(ledger, pair, next);
+        FlTime until = last ? p->horizon : fl__step_from(steps, next);
         if (before != serial) {
-            count_error(ledger, entity, pair, before, at, until, -1.0);
+            count_error(ledger, e, p, before, at, until, -1.0);
         }
         at = until;
-        if (last || fl__after(fl__shown_serial(ledger, pair, next), serial)) {
+        if (last || fl__after(fl__step_serial(steps, next), serial)) {
             break;
         }
-        before = fl__shown_serial(ledger, pair, next);
+        before = fl__step_serial(steps, next);
         next++;
     }
-    count_error(ledger, entity, pair, serial, from, at, 1.0);
-    splice(ledger, pair, i, next, pack(serial, from));
+    count_error(ledger, e, p, serial, from, at, 1.0);
+    splice(steps, i, next, pack(serial, from));
     return exact;
 }
 
-bool fl__shown_add(FlLedger *ledger, int32_t entity, int32_t pair, uint32_t serial, FlTime from)
+// Takes an acknowledged arrival into the placed path and the error. False: it came too late to be
+// counted exactly.
+static bool add(FlLedger *ledger, FlEntity *e, const FlSteps *steps, uint32_t serial, FlTime from)
 {
-    FlPair *p = &ledger->pairs[pair];
+    FlPair *p = steps->pair;
     if ((p->flags & FL__STARTED) == 0) {
         p->flags |= FL__STARTED;
         p->horizon = from;
-        push(ledger, pair, pack(serial, from));
+        push(steps, pack(serial, from));
         return true;
     }
     if (from < p->horizon) {
-        return insert(ledger, entity, pair, serial, from);
+        return insert(ledger, e, steps, serial, from);
     }
-    make_room(ledger, entity, pair);
-    uint32_t last = fl__shown_serial(ledger, pair, p->shown_count - 1);
-    FlTime sure = fl__leap(ledger, entity, fl__entity(ledger, entity)->newest)->from;
+    make_room(ledger, e, steps);
+    uint32_t last = fl__step_serial(steps, p->shown_count - 1);
+    FlTime sure = fl__leap(e, e->newest)->from;
     FlTime counted = fl__counted(p);
     if (from - counted > PENDING_MAX_NS) { // so long ago it is sure enough
         sure = sure > from - PENDING_MAX_NS ? sure : from - PENDING_MAX_NS;
     }
-    extend(ledger, entity, pair, from, sure < from ? sure : from);
+    extend(ledger, e, steps, from, sure < from ? sure : from);
     if (fl__after(serial, last)) {
-        push(ledger, pair, pack(serial, from));
+        push(steps, pack(serial, from));
     }
     return true;
+}
+
+// As TCP averages round trips: an eighth of each new delay, a quarter of each new deviation.
+static void learn_delay(FlReceiver *r, FlTime delay)
+{
+    double sample = delay > 0 ? (double)delay : 0.0;
+    if (r->delay < 0.0) {
+        r->delay = sample;
+        r->deviation = 0.5 * sample;
+        return;
+    }
+    // At least a picosecond: with a steady delay it would end in subnormal numbers, which cost 50
+    // ns.
+    double deviation = r->deviation + (fabs(sample - r->delay) - r->deviation) / 4.0;
+    r->deviation = deviation > 1e-3 ? deviation : 1e-3;
+    r->delay += (sample - r->delay) / 8.0;
+}
+
+void fl_ledger_arrived(FlLedger *ledger, int32_t receiver, FlDue due, FlTime sent, FlTime arrived,
+                       FlTime now)
+{
+    FlEntity *e = fl__entity(ledger, due.entity);
+    FlPair *pair = fl__waiting_pair(ledger, e, receiver, due);
+    if (pair == NULL) {
+        return;
+    }
+    FlReceiver *r = &ledger->receivers[receiver];
+    if (fl_span(sent, arrived) > r->clock_error || fl_span(arrived, now) > r->clock_error) {
+        r->contradictions++;
+        return;
+    }
+    r->reports++;
+    learn_delay(r, fl_span(arrived, sent));
+    pair->waiting &= ~((uint64_t)1 << (pair->newest_sent - due.serial));
+    pair->arrived++;
+    FlTime made = fl__leap(e, due.serial)->from;
+    FlTime from = arrived > made ? arrived : made; // as fl_piece_placed
+    FlSteps steps = fl__steps(ledger, fl__pair_number(ledger, due.entity, receiver));
+    e->counting = true;
+    if (!add(ledger, e, &steps, due.serial, from)) {
+        r->late++;
+    }
+    e->counting = false;
 }
 
 bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver, double *error)

@@ -151,20 +151,30 @@ static FlMotion interpolated(const FlShow *show, int32_t used)
     return fl_motion_finite(&motion) ? motion : *here;
 }
 
-FlMotion fl__placement_motion(const FlShow *show, int32_t used)
+static const FlMotion *placed_motion(const FlShow *show, int32_t used, FlMotion *made)
 {
     switch (show->def.placement) {
     case FL_PLACEMENT_SNAP:
-        return snap(&show->updates[used].motion);
+        *made = snap(&show->updates[used].motion);
+        return made;
     case FL_PLACEMENT_FIRST_ORDER:
-        return first_order(show, used);
+        *made = first_order(show, used);
+        return made;
     case FL_PLACEMENT_HIGHER_ORDER:
-        return higher_order(show, used);
+        *made = higher_order(show, used);
+        return made;
     case FL_PLACEMENT_INTERPOLATED:
-        return interpolated(show, used);
+        *made = interpolated(show, used);
+        return made;
     case FL_PLACEMENT_TIMESTAMPED:
     case FL_PLACEMENT_COUNT:
         break;
     }
-    return show->updates[used].motion;
+    return &show->updates[used].motion;
+}
+
+FlPiece fl__placement_piece(const FlShow *show, int32_t used, FlTime at)
+{
+    FlMotion made;
+    return fl_piece_placed(placed_motion(show, used, &made), show->updates[used].life, at);
 }

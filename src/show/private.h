@@ -48,8 +48,8 @@ void fl__updates_forget(FlShow *show, int32_t used);
 /// How many updates before the one in use the placement looks at.
 int32_t fl__placement_order(FlPlacement placement);
 
-/// Where the entity is while this update is in use, by all that is known now. Finite.
-FlMotion fl__placement_motion(const FlShow *show, int32_t used);
+/// Where the entity is while this update is in use from `at` on, by all that is known now. Finite.
+FlPiece fl__placement_piece(const FlShow *show, int32_t used, FlTime at);
 
 /// True if the update at `index` has a say in that motion.
 bool fl__placement_reads(const FlShow *show, int32_t used, int32_t index);

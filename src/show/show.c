@@ -48,10 +48,15 @@ void fl_show_init_with(FlShow *show, const FlShowDef *def)
     FL_ASSERT(def->step_count >= 1 && def->step_ns > 0);
     FL_ASSERT(def->smooth_ns > 0 && def->speed_limit >= 0.0 && def->catch_up > 0.0);
     FL_ASSERT(def->snap_distance >= 0.0);
-    memset(show, 0, sizeof *show);
+    // Not the rings, 6 KB: nothing in them is read before it was written.
     show->def = *def;
-    show->ready = INT64_MIN;
     fl_path_init(&show->placed, show->storage, FL_SHOW_PIECES);
+    show->update_count = show->change_count = 0;
+    show->ready = INT64_MIN;
+    show->newest = 0;
+    show->life = 0;
+    show->started = false;
+    show->overtaken = show->late = show->crowded = show->refused = show->snapped = 0;
 }
 
 void fl_show_init(FlShow *show)
@@ -62,12 +67,17 @@ void fl_show_init(FlShow *show)
 
 // ---------------------------------------------------------------- the chain
 
+/// A stretch that is not stored.
 typedef struct Stretch {
-    bool is_there;
-    bool snapped; // the picture jumped to it
     FlPiece piece;
     FlShowBlend blend;
 } Stretch;
+
+/// Where a stretch lies. Pieces are long, so they are pointed at, and written once.
+typedef struct Place {
+    const FlPiece *piece; // NULL: there is none
+    const FlShowBlend *blend;
+} Place;
 
 static int32_t last_slot(const FlShow *show)
 {
@@ -75,48 +85,60 @@ static int32_t last_slot(const FlShow *show)
     return slot < FL_SHOW_PIECES ? slot : slot - FL_SHOW_PIECES;
 }
 
-static Stretch last_stretch(const FlShow *show)
+static Place place_of_slot(const FlShow *show, int32_t slot)
 {
-    Stretch last = {.is_there = show->placed.count > 0};
-    if (last.is_there) {
-        last.piece = show->storage[last_slot(show)];
-        last.blend = show->blend[last_slot(show)];
-    }
-    return last;
+    Place place = {&show->storage[slot], &show->blend[slot]};
+    return place;
 }
 
-static FlPose picture_of(const FlShow *show, const FlPiece *piece, const FlShowBlend *blend,
-                         FlTime at)
+static Place place_last(const FlShow *show)
 {
-    FlPose pose = fl_motion_pose(&piece->motion, at);
-    fl__blend_apply(&show->def, blend, fl_span(at, piece->from), &pose);
+    Place none = {NULL, NULL};
+    return show->placed.count > 0 ? place_of_slot(show, last_slot(show)) : none;
+}
+
+static FlPose picture_of(const FlShow *show, Place place, FlTime at)
+{
+    FlPose pose = fl_motion_pose(&place.piece->motion, at);
+    fl__blend_apply(&show->def, place.blend, fl_span(at, place.piece->from), &pose);
     return pose;
 }
 
-// From `at` on this update is in use, with the neighbours that are known now.
-static Stretch stretch_after(const FlShow *show, const Stretch *last, int32_t used, FlTime at)
+// How the picture gets from the last stretch to one that begins with `piece`.
+static FlShowBlend lead_over(const FlShow *show, Place last, const FlPiece *piece, FlTime at,
+                             bool *snapped)
 {
-    FlMotion motion = fl__placement_motion(show, used);
-    Stretch next = {
-        .is_there = true,
-        .piece = fl_piece_placed(&motion, show->updates[used].life, at),
-    };
-    bool cut = !last->is_there || last->piece.life != next.piece.life;
-    if (!cut && show->def.convergence != FL_CONVERGENCE_AT_ONCE) {
-        FlPose shown = picture_of(show, &last->piece, &last->blend, at);
-        FlPose placed = fl_motion_pose(&motion, at);
-        next.blend = fl__blend_make(&show->def, &shown, &placed, &next.snapped);
-    }
-    return next;
+    FlPose shown = picture_of(show, last, at);
+    FlPose placed = fl_motion_pose(&piece->motion, at);
+    return fl__blend_make(&show->def, &shown, &placed, snapped);
 }
 
-static void store(FlShow *show, const Stretch *stretch)
+static bool leads_over(const FlShow *show, Place last, const FlPiece *piece)
 {
-    FlResult added = fl_path_add(&show->placed, &stretch->piece);
+    bool cut = last.piece == NULL || last.piece->life != piece->life;
+    return !cut && show->def.convergence != FL_CONVERGENCE_AT_ONCE;
+}
+
+// Adds a stretch: from `at` on this update is in use, with the neighbours that are known now.
+static void go_on(FlShow *show, int32_t used, FlTime at)
+{
+    FlPiece piece = fl__placement_piece(show, used, at);
+    Place last = place_last(show);
+    FlShowBlend blend;
+    bool snapped = false;
+    blend.active = false;
+    if (leads_over(show, last, &piece)) {
+        blend = lead_over(show, last, &piece, at, &snapped);
+    }
+    FlResult added = fl_path_add(&show->placed, &piece);
     FL_ASSERT(added == FL_OK);
     (void)added;
-    show->blend[last_slot(show)] = stretch->blend;
-    show->snapped += stretch->snapped ? 1 : 0;
+    int32_t slot = last_slot(show);
+    show->blend[slot].active = blend.active;
+    if (blend.active) {
+        show->blend[slot] = blend;
+    }
+    show->snapped += snapped ? 1 : 0;
 }
 
 // Makes the chain final up to `at`.
@@ -126,9 +148,7 @@ static void advance(FlShow *show, FlTime at)
     FlTime when;
     while (fl__updates_next(show, used, at, &when)) {
         used = fl__updates_in_use(show, when);
-        Stretch last = last_stretch(show);
-        Stretch next = stretch_after(show, &last, used, when);
-        store(show, &next);
+        go_on(show, used, when);
     }
     show->ready = at;
 }
@@ -163,9 +183,7 @@ bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime a
     }
     int32_t used = fl__updates_in_use(show, at);
     if (fl__placement_reads(show, used, index)) {
-        Stretch last = last_stretch(show);
-        Stretch next = stretch_after(show, &last, used, at);
-        store(show, &next);
+        go_on(show, used, at);
     }
     fl__updates_forget(show, used);
     return true;
@@ -179,27 +197,30 @@ bool fl_show_own(FlShow *show, FlModel model, const FlState *truth, uint32_t lif
 
 // ---------------------------------------------------------------- poses out
 
-// The stretch at a shown time.
-static Stretch stretch_at(const FlShow *show, FlTime at)
+// The stretch at a shown time; one that is not stored is made, in one of the two.
+static Place place_at(const FlShow *show, FlTime at, Stretch made[2])
 {
-    Stretch stretch = {.is_there = false};
     if (at < show->ready) {
         const FlPiece *piece = fl_path_at(&show->placed, at);
-        if (piece != NULL) {
-            stretch.is_there = true;
-            stretch.piece = *piece;
-            stretch.blend = show->blend[piece - show->storage];
-        }
-        return stretch;
+        Place none = {NULL, NULL};
+        return piece != NULL ? place_of_slot(show, (int32_t)(piece - show->storage)) : none;
     }
-    stretch = last_stretch(show);
+    Place place = place_last(show);
     int32_t used = fl__updates_in_use(show, show->ready);
     FlTime when;
-    while (fl__updates_next(show, used, at, &when)) {
+    for (int32_t i = 0; fl__updates_next(show, used, at, &when); i ^= 1) {
+        Stretch *next = &made[i];
+        bool snapped;
         used = fl__updates_in_use(show, when);
-        stretch = stretch_after(show, &stretch, used, when);
+        next->piece = fl__placement_piece(show, used, when);
+        next->blend.active = false;
+        if (leads_over(show, place, &next->piece)) {
+            next->blend = lead_over(show, place, &next->piece, when, &snapped);
+        }
+        place.piece = &next->piece;
+        place.blend = &next->blend;
     }
-    return stretch;
+    return place;
 }
 
 static bool is_finite(const FlPose *pose)
@@ -212,12 +233,13 @@ static FlResult answer(const FlShow *show, FlTime time, bool converged, FlPose *
 {
     memset(pose, 0, sizeof *pose);
     FlTime at = fl_show_time(show, time);
-    Stretch stretch = stretch_at(show, at);
-    if (!stretch.is_there) {
+    Stretch made[2];
+    Place place = place_at(show, at, made);
+    if (place.piece == NULL) {
         return FL_NOT_FOUND;
     }
-    stretch.blend.active = stretch.blend.active && converged;
-    FlPose found = picture_of(show, &stretch.piece, &stretch.blend, at);
+    FlPose found =
+        converged ? picture_of(show, place, at) : fl_motion_pose(&place.piece->motion, at);
     found.velocity = fl_vec3_scale(found.velocity, fl__show_rate(show, time));
     if (!is_finite(&found)) {
         return FL_BAD_VALUE;
@@ -238,6 +260,7 @@ FlResult fl_show_placed(const FlShow *show, FlTime time, FlPose *pose)
 
 uint32_t fl_show_life(const FlShow *show, FlTime time)
 {
-    Stretch stretch = stretch_at(show, fl_show_time(show, time));
-    return stretch.is_there ? stretch.piece.life : FL_LIFE_NONE;
+    Stretch made[2];
+    Place place = place_at(show, fl_show_time(show, time), made);
+    return place.piece != NULL ? place.piece->life : FL_LIFE_NONE;
 }

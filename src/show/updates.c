@@ -153,9 +153,13 @@ int32_t fl__updates_insert(FlShow *show, const FlUpdate *update, FlTime stamp, i
         index -= gone < index ? 1 : 0;
     }
     size_t behind = (size_t)(show->update_count - index);
-    memmove(&show->updates[index + 1], &show->updates[index], behind * sizeof show->updates[0]);
-    FlShowUpdate fresh = {.stamp = stamp, .life = life, .motion = update->motion};
-    show->updates[index] = fresh;
+    if (behind > 0) {
+        memmove(&show->updates[index + 1], &show->updates[index], behind * sizeof show->updates[0]);
+    }
+    FlShowUpdate *fresh = &show->updates[index];
+    fresh->stamp = stamp;
+    fresh->life = life;
+    fresh->motion = update->motion;
     show->update_count++;
     fl__updates_note(show, stamp, life);
     return index;

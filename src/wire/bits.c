@@ -1,6 +1,8 @@
 // Bits in and out of bytes, lowest first, with failures that stick.
 #include "fairlead/wire.h"
 
+#include "base/private.h"
+
 #include <string.h>
 
 void fl_writer_init(FlWriter *writer, void *bytes, int32_t capacity_bytes)
@@ -24,7 +26,8 @@ static void put_word(FlWriter *writer, uint64_t value, int32_t width)
     }
     writer->bit_count += width;
     // Only bytes that are begun: what lies behind them is not ours yet.
-    for (int32_t left = used + width; left > 0; left -= 8) {
+    const uint8_t *end = byte + ((used + width + 7) >> 3);
+    while (byte != end) {
         *byte++ = (uint8_t)word;
         word >>= 8;
     }
@@ -34,10 +37,8 @@ void fl_writer_put(FlWriter *writer, uint64_t value, int32_t width)
 {
     FL_ASSERT(width >= 0 && width <= 64);
     bool fits = width == 64 || value >> width == 0;
-    if (!fits || width > writer->capacity_bits - writer->bit_count) {
+    if (writer->failed || !fits || width > writer->capacity_bits - writer->bit_count) {
         writer->failed = true;
-    }
-    if (writer->failed || width == 0) {
         return;
     }
     if (width > WORD_WIDTH) {
@@ -56,14 +57,15 @@ void fl_writer_align(FlWriter *writer)
 void fl_writer_bytes(FlWriter *writer, const void *bytes, int32_t count)
 {
     FL_ASSERT(count >= 0 && (writer->bit_count & 7) == 0);
-    if (count > (writer->capacity_bits - writer->bit_count) / 8) {
+    if (count > (writer->capacity_bits - writer->bit_count) >> 3) {
         writer->failed = true;
     }
     if (writer->failed || count == 0) {
         return;
     }
-    memcpy(writer->bytes + writer->bit_count / 8, bytes, (size_t)count);
+    uint8_t *to = writer->bytes + (writer->bit_count >> 3);
     writer->bit_count += count * 8;
+    memcpy(to, bytes, (size_t)count);
 }
 
 void fl_reader_init(FlReader *reader, const void *bytes, int32_t size_bytes)
@@ -80,10 +82,8 @@ static uint64_t take_word(FlReader *reader, int32_t width)
     int32_t first = reader->bit_count >> 3;
     const uint8_t *byte = reader->bytes + first;
     uint64_t word = 0;
-    if (reader->size_bits / 8 - first >= 8) { // written so that compilers make it one load
-        word = (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 |
-               (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 |
-               (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
+    if (reader->size_bits / 8 - first >= 8) {
+        word = fl__load64(byte);
     } else {
         for (int32_t done = 0; done < used + width; done += 8) {
             word |= (uint64_t)*byte++ << done;

@@ -19,13 +19,6 @@ bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index)
     return true;
 }
 
-double fl_dequantise(const FlQuantiser *quantiser, uint32_t index)
-{
-    FL_ASSERT(index <= quantiser->last);
-    int64_t steps = (int64_t)index - (int64_t)quantiser->zero;
-    return quantiser->origin + (double)steps * quantiser->step;
-}
-
 // A power of two of steps: no bit pattern is left over to reject, and half a turn is exactly pi.
 static double circle_step(int32_t width)
 {
