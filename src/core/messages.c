@@ -40,7 +40,9 @@ void fl__messages_take(FlSession *session, int32_t index, FlTime now)
             continue;
         }
         bool sound = row != FL__NONE && f->row[row]->message(f->self[row], &in);
-        session->count[FL_SESSION_MALFORMED] += sound ? 0 : 1;
+        if (!sound) {
+            session->count[fl__line_rivals(line) ? FL_SESSION_EARLY : FL_SESSION_MALFORMED]++;
+        }
     }
 }
 

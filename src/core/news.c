@@ -437,7 +437,7 @@ static bool hear_entity(const MessageIn *in)
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
     if (!entity_is_theirs(in, &m, entity)) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, &session->lines[in->line]);
         return true;
     }
     if (session->number_known[m.number] &&
@@ -466,7 +466,7 @@ static bool hear_entity_end(const MessageIn *in)
     bool theirs =
         in->from_host || (fl__is_host(session) && entity != NULL && entity->owner == in->from);
     if (!theirs) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, &session->lines[in->line]);
         return true;
     }
     bool later =
@@ -493,7 +493,7 @@ static bool hear_give(const MessageIn *in)
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
     if (entity == NULL || entity->owner != in->from || entity->epoch != m.epoch) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, &session->lines[in->line]);
         return true;
     }
     bool there = m.to < session->member_count && session->members[m.to].present;
@@ -515,7 +515,7 @@ static bool hear_scope(const MessageIn *in)
     int32_t slot = session->by_number[m.number];
     Entity *entity = slot != FL__NONE ? &session->entities[slot] : NULL;
     if (entity == NULL || entity->owner != in->from || entity->epoch != m.epoch) {
-        session->count[FL_SESSION_FOREIGN]++;
+        fl__count_foreign(session, &session->lines[in->line]);
         return true;
     }
     fl__entity_scope(session, entity, m.member, m.sees, in->time);

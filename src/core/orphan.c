@@ -179,6 +179,7 @@ static bool claimed_heard(FlSession *session, const MessageIn *in)
     if (session->claiming && fl__is_host(session) && m.round == session->claim_round) {
         session->members[in->from].claims_due = false;
         session->unfollowed = false;
+        session->lines[in->line].followed = true;
     }
     return true;
 }
@@ -281,7 +282,7 @@ static bool ask_heard(FlSession *session, const MessageIn *in)
         return false;
     }
     if (!in->from_host) {
-        return true; // one who hosts before we know it: it asks again
+        return true; // another who leads
     }
     if (m.all) { // what is ours we may have told before it knew that it hosts
         fl__news_all(session, in->line);
@@ -417,6 +418,7 @@ static void changed(void *self, const Change *change)
 const Feature fl__feature_orphan = {
     .name = "handover",
     .messages = {FL_GROUP_ASK, 3},
+    .hosts = true,
     .advance = advance,
     .deadline = deadline,
     .message = message,

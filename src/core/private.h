@@ -114,6 +114,7 @@ struct Line {
     bool welcome_owed;     // host: every packet says WELCOME until one has arrived,
     FlTime welcome_next;   // and there is one at least this often
     bool promoted;         // it led to an introduced peer before
+    bool followed;         // host: since then its member has answered us as the host
     Welcome
         early_welcome;    // from an introduced peer that hosts now, before we knew; members 0: none
     FlTime welcome_stamp; // of the newest one, by the sender's link clock
@@ -458,11 +459,18 @@ void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
 int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
                         int32_t count, FlTime arrival);
 
+/// Since we took over its member has not answered us as the host: it may believe that it leads, too,
+/// and say what only hosts say.
+static inline bool fl__line_rivals(const Line *line)
+{
+    return line->promoted && !line->followed;
+}
+
 /// Something came that is not the sender's to tell: a fault of its, unless it has taken over from a
 /// host whose end we have not noticed yet.
 static inline void fl__count_foreign(FlSession *session, const Line *line)
 {
-    bool early = line->direct && line->early_welcome.members != 0;
+    bool early = (line->direct && line->early_welcome.members != 0) || fl__line_rivals(line);
     session->count[early ? FL_SESSION_EARLY : FL_SESSION_FOREIGN]++;
 }
 

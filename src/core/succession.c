@@ -52,6 +52,7 @@ static void promote(FlSession *session, int32_t index, FlTime now)
     Line *line = &session->lines[index];
     line->direct = false;
     line->promoted = true;
+    line->followed = !fl__is_host(session);
     line->welcome_owed = false;
     line->offset = fl_session_time(session, now) - fl_link_clock(line->link, now);
     // From now on nobody else says who is gone.

@@ -573,6 +573,13 @@ static void of_two_who_lead_one_gives_way(void **state)
         net_cut(net, first, third, false);
         (void)play_on(&scene);
         assert_int_equal(hosts(net), 1);
+        for (int32_t i = 1; i < net->count; i++) { // what both said as hosts is nobody's fault
+            const FlSession *session = net->node[i].session;
+            if (session != NULL) {
+                assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
+                assert_int_equal(fl_session_count(session, FL_SESSION_FOREIGN), 0);
+            }
+        }
         net_close(net);
     }
 }
@@ -592,6 +599,13 @@ static void who_learns_late_that_the_host_is_gone_follows(void **state)
         net_leave(net, 0);
         (void)play_on(&scene);
         assert_int_equal(hosts(net), 1);
+        for (int32_t i = 1; i < net->count; i++) { // what both said as hosts is nobody's fault
+            const FlSession *session = net->node[i].session;
+            if (session != NULL) {
+                assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
+                assert_int_equal(fl_session_count(session, FL_SESSION_FOREIGN), 0);
+            }
+        }
         net_close(net);
     }
 }
