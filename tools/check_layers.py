@@ -1,11 +1,18 @@
-"""Who may include whom. The table is the one in docs/architecture.md; the library stays free of I/O and clocks.
+"""Who may include and call whom: check_layers.py BUILD_DIR. The table is the one in docs/architecture.md; the library stays
+free of I/O and clocks.
 
 A room's files see its own private.h, its own public headers, the public headers of the rooms it uses, and
 base/private.h. A room has one public header of its name; those that have more are named here. Programs see include/fairlead and each other's folders, never src/; a game sees include/fairlead and itself.
 
+Modules below a session have no public header: others see the headers that INNER names, and never their private.h, which
+has their structs. Objects are looked at, too: no module calls one that it does not use.
+
 Folders of app/ and lab/ include each other as FOLDERS says, and it says no more than they do. A folder stands below all that it uses, so there is no way round.
 """
+import pathlib
 import re
+import subprocess
+import sys
 
 import tree
 
@@ -21,11 +28,15 @@ USES = {
     "agree": "base motion wire",
     "group": "base wire",
     "crowd": "base motion wire",
-    "session": "base wire motion clock seal link send show agree group crowd",
+    "core": "base wire motion clock seal link send show agree group crowd",
+    "play": "core base wire motion clock seal link send show agree group crowd",
+    "session": "play core base wire motion clock seal link send show agree group crowd",
     "impair": "base",
     "net": "base",
 }
-HEADERS = {"agree": "agree timeline call"}
+HEADERS = {"agree": "agree timeline call", "core": "", "play": ""}
+INNER = {"core": "core/core.h core/feature.h", "play": "play/play.h"}
+TYPES = {"fairlead/session.h"}  # the session's own, for those who make it up
 PROGRAMS = ("app", "bench", "examples", "games", "lab")
 FOLDERS = {
     "lab/trace": "",
@@ -88,10 +99,33 @@ def check_room(room, path, problems):
     allowed = {f"fairlead/{header}.h" for header, owner in ROOM_OF.items() if owner in seen}
     if "src" in path.relative_to(tree.ROOT).parts:
         allowed |= {"private.h", f"{room}/private.h", "base/private.h"}
+        allowed |= {header for inner in INNER if inner in seen for header in INNER[inner].split()}
+        allowed |= {header.split("/")[1] for header in INNER.get(room, "").split()} | (TYPES if room in INNER else set())
     system = PURE | EXTRA.get(room, set())
     for where, name, ours in includes(path):
         if not (name in allowed if ours else name in system or room == "net"):
             problems.append(f"{where}: room {room} may not include {name}")
+
+
+def check_calls(build, problems):
+    """By the symbols of the library's objects: who defines what, and who needs it."""
+    objects = pathlib.Path(build) / "src/CMakeFiles/fairlead_objects.dir"
+    defines, needs = {}, []
+    for path in sorted(objects.glob("*/*.o")):
+        if not (tree.ROOT / "src" / path.parent.name / path.stem).exists():
+            continue  # of a file that was there once
+        lines = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout.splitlines()
+        for kind, name in (line.split()[-2:] for line in lines):
+            if kind == "U":
+                needs.append((path.parent.name, path.stem, name))
+            elif kind.isupper():
+                defines[name] = path.parent.name
+    if not defines:
+        problems.append(f"{objects}: no objects, so no calls are checked")
+    for room, file, name in needs:
+        owner = defines.get(name, room)
+        if owner != room and owner not in USES.get(room, "").split():
+            problems.append(f"src/{room}/{file}: room {room} may not call {name} of {owner}")
 
 
 def check_folder(path, used, problems):
@@ -153,9 +187,11 @@ for path in tree.files(".c", ".h"):
         problems.append(f"{path.relative_to(tree.ROOT)}: {room} is no room (see tools/check_layers.py)")
         continue
     check_room(room, path, problems)
-    if parts[0] == "src" and path.suffix == ".h" and path.name != "private.h":
+    inner = path.relative_to(tree.ROOT / "src").as_posix() in INNER.get(room, "") if parts[0] == "src" else False
+    if parts[0] == "src" and path.suffix == ".h" and path.name != "private.h" and not inner:
         problems.append(f"{path.relative_to(tree.ROOT)}: a room has one private header, private.h")
 check_folders(used, problems)
+check_calls(sys.argv[1], problems)
 wanted = {header for header, room in ROOM_OF.items() if room in rooms}
 problems += [f"src/{ROOM_OF[header]}: has no include/fairlead/{header}.h" for header in sorted(wanted - headers)]
 problems += [f"include/fairlead/{header}.h: has no src/{ROOM_OF.get(header, header)}" for header in sorted(headers - wanted)]

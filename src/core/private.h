@@ -459,8 +459,8 @@ void fl__line_moved(FlSession *session, int32_t line, FlAddress address);
 int32_t fl__line_moving(const FlSession *session, FlAddress from, const uint8_t *bytes,
                         int32_t count, FlTime arrival);
 
-/// Since we took over its member has not answered us as the host: it may believe that it leads, too,
-/// and say what only hosts say.
+/// Since we took over its member has not answered us as the host: it may believe that it leads,
+/// too, and say what only hosts say.
 static inline bool fl__line_rivals(const Line *line)
 {
     return line->promoted && !line->followed;
