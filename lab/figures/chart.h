@@ -17,8 +17,8 @@ typedef enum ChartKind {
     CHART_DOTS,  ///< A line of the page per value of `x`, numbers to the right, a mark per series.
 } ChartKind;
 
-/// Which fields of the rows go where.
-typedef struct ChartSpec {
+/// Which fields of the rows go where, in the order in which experiments write them.
+typedef struct ChartSpec { // NOLINT(clang-analyzer-optin.performance.Padding)
     ChartKind kind;
     const char *title;
     const char *x; ///< Field; of dots: the one that names the lines of the page.

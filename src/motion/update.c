@@ -560,9 +560,10 @@ static Cursor cursor_at(const FlReader *reader, uint8_t copy[FL_UPDATE_BYTES_MAX
     Cursor cursor = {reader->bytes + (reader->bit_count >> 3), 0};
     bool wide = left > 0 && (cursor.bytes[0] & FORM_WIDE) == FORM_WIDE;
     int32_t most = wide ? FL_UPDATE_BYTES_MAX : NARROW_BYTES_MAX;
-    if (left < most + BEHIND) {
+    int32_t window = most + BEHIND;
+    if (left < window) {
         int32_t count = left < most ? left : most;
-        memset(copy, 0, (size_t)(most + BEHIND));
+        memset(copy, 0, (size_t)window);
         if (count > 0) {
             memcpy(copy, cursor.bytes, (size_t)count);
         }

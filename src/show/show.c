@@ -124,18 +124,18 @@ static void go_on(FlShow *show, int32_t used, FlTime at)
 {
     FlPiece piece = fl__placement_piece(show, used, at);
     Place last = place_last(show);
-    FlShowBlend blend;
+    bool leads = leads_over(show, last, &piece);
     bool snapped = false;
-    blend.active = false;
-    if (leads_over(show, last, &piece)) {
+    FlShowBlend blend; // written only if it leads over: clearing it costs as much as all the rest
+    if (leads) {
         blend = lead_over(show, last, &piece, at, &snapped);
     }
     FlResult added = fl_path_add(&show->placed, &piece);
     FL_ASSERT(added == FL_OK);
     (void)added;
     int32_t slot = last_slot(show);
-    show->blend[slot].active = blend.active;
-    if (blend.active) {
+    show->blend[slot].active = false;
+    if (leads) {
         show->blend[slot] = blend;
     }
     show->snapped += snapped ? 1 : 0;

@@ -328,8 +328,8 @@ class Refusals(unittest.TestCase):
                 where = served.invite or served.address
                 first = subprocess.Popen([PROGRAM, "bots", where, "--json"], stdout=subprocess.PIPE, text=True)
                 try:
-                    # Who of the two comes first is not said; the second is refused, and the first stays.
-                    result = run("bots", where, "--count", 2, "--json")
+                    time.sleep(2)  # it is in by then; whoever comes second is refused, and the first stays
+                    result = run("bots", where, "--count", 2, "--seconds", 20, "--json")
                     self.assertEqual(result.returncode, 2)
                     self.assertIn("full", result.stderr)
                     self.assertEqual(result.stderr.count("\n"), 1)
