@@ -548,6 +548,18 @@ static int32_t hosts(const Net *net)
     return count;
 }
 
+// What two said as hosts is nobody's fault.
+static void check_blameless(const Net *net)
+{
+    for (int32_t i = 1; i < net->count; i++) {
+        const FlSession *session = net->node[i].session;
+        if (session != NULL) {
+            assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
+            assert_int_equal(fl_session_count(session, FL_SESSION_FOREIGN), 0);
+        }
+    }
+}
+
 // Two who would lead cannot hear each other for some time, so both do, with a follower each.
 static void of_two_who_lead_one_gives_way(void **state)
 {
@@ -573,13 +585,7 @@ static void of_two_who_lead_one_gives_way(void **state)
         net_cut(net, first, third, false);
         (void)play_on(&scene);
         assert_int_equal(hosts(net), 1);
-        for (int32_t i = 1; i < net->count; i++) { // what both said as hosts is nobody's fault
-            const FlSession *session = net->node[i].session;
-            if (session != NULL) {
-                assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
-                assert_int_equal(fl_session_count(session, FL_SESSION_FOREIGN), 0);
-            }
-        }
+        check_blameless(net);
         net_close(net);
     }
 }
@@ -599,13 +605,7 @@ static void who_learns_late_that_the_host_is_gone_follows(void **state)
         net_leave(net, 0);
         (void)play_on(&scene);
         assert_int_equal(hosts(net), 1);
-        for (int32_t i = 1; i < net->count; i++) { // what both said as hosts is nobody's fault
-            const FlSession *session = net->node[i].session;
-            if (session != NULL) {
-                assert_int_equal(fl_session_count(session, FL_SESSION_MALFORMED), 0);
-                assert_int_equal(fl_session_count(session, FL_SESSION_FOREIGN), 0);
-            }
-        }
+        check_blameless(net);
         net_close(net);
     }
 }
