@@ -1,6 +1,7 @@
 // fairlead bench attention: how much everybody looks at everybody, and a frame of the focus
 // policies.
 #include "bench/bench.h"
+#include "send/send.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static double work_ours(void *ctx)
 {
     Crowd *crowd = (Crowd *)ctx;
     crowd->now += FL_MS(50);
-    fl_attention_look_all(crowd->attention, crowd->now);
+    fl_attention_look(crowd->attention, FL_ATTENTION_ALL, crowd->now);
     return (double)fl_attention_of(crowd->attention, 1)[2];
 }
 
@@ -106,7 +107,7 @@ typedef struct Stage {
 
 static bool stage_open(Stage *stage)
 {
-    const FlSend policies[2] = {fl_send_focus(), fl_send_focus_equal()};
+    const FlSend policies[2] = {fl_send_make(FL_SEND_FOCUS), fl_send_make(FL_SEND_FOCUS_EQUAL)};
     FlLedgerDef def = fl_ledger_def_default();
     def.entity_capacity = NODES;
     def.receiver_capacity = NODES;
@@ -118,7 +119,8 @@ static bool stage_open(Stage *stage)
             fl_ledger_entity_begin(stage->ledger[p], e, &policies[p]);
             for (int32_t r = 0; r < NODES; r++) {
                 fl_ledger_watch(stage->ledger[p], e, r, true, 0);
-                fl_ledger_attention(stage->ledger[p], e, r, fl_random_unit(&stage->random));
+                fl__ledger_attention(stage->ledger[p], e, r,
+                                     fl_random_between(&stage->random, 0.0, 1.0));
             }
         }
     }
@@ -143,7 +145,7 @@ static double frames(Stage *stage, int32_t p)
     for (int32_t i = 0; i < FRAMES; i++) {
         stage->now[p] += FL_MS(50);
         stage_export(stage, p);
-        fl_ledger_allow(ledger, 0.1 * NODES * NODES * 64.0, 40.0);
+        fl__ledger_allow(ledger, 0.1 * NODES * NODES * 64.0, 40.0);
         fl_ledger_update(ledger, stage->now[p]);
         for (int32_t r = 0; r < NODES; r++) {
             FlDue due;

@@ -1,6 +1,7 @@
 // fairlead bench motion.
 #include "bench/bench.h"
 #include "bench/naive.h"
+#include "motion/motion.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,6 @@ typedef struct Cases {
     double gap[3][CASES];
     double drift[3][CASES]; // over the whole interval; with seconds = 1 also the velocity
     double seconds[CASES];
-    double out[CASES];
     FlMotion exported[CASES], placed[CASES];
     FlMotion exported_arc[CASES], placed_arc[CASES];
 } Cases;
@@ -56,16 +56,6 @@ static double work_naive(void *ctx)
     double sum = 0.0;
     for (int32_t i = 0; i < CASES; i++) {
         sum += naive_integral(gap_of(c, i), drift_of(c, i), c->seconds[i]);
-    }
-    return sum;
-}
-
-static double work_closed_form(void *ctx)
-{
-    const Cases *c = (const Cases *)ctx;
-    double sum = 0.0;
-    for (int32_t i = 0; i < CASES; i++) {
-        sum += fl_distance_integral_straight(gap_of(c, i), drift_of(c, i), c->seconds[i]);
     }
     return sum;
 }
@@ -122,7 +112,7 @@ static double work_motions(void *ctx)
     const Cases *c = (const Cases *)ctx;
     double sum = 0.0;
     for (int32_t i = 0; i < CASES; i++) {
-        sum += fl_distance_integral(&c->exported[i], &c->placed[i], 0, FL_SEC(1));
+        sum += fl__distance_integral(&c->exported[i], &c->placed[i], 0, FL_SEC(1));
     }
     return sum;
 }
@@ -132,7 +122,7 @@ static double work_arcs(void *ctx)
     const Cases *c = (const Cases *)ctx;
     double sum = 0.0;
     for (int32_t i = 0; i < CASES; i++) {
-        sum += fl_distance_integral(&c->exported_arc[i], &c->placed_arc[i], 0, FL_SEC(1));
+        sum += fl__distance_integral(&c->exported_arc[i], &c->placed_arc[i], 0, FL_SEC(1));
     }
     return sum;
 }
@@ -144,121 +134,30 @@ static double work_reaches(void *ctx)
     for (int32_t i = 0; i < CASES; i++) {
         FlTime when;
         FlResult result =
-            fl_distance_integral_reaches(&c->exported[i], &c->placed[i], 0, FL_SEC(1), 1.0, &when);
+            fl__distance_integral_reaches(&c->exported[i], &c->placed[i], 0, FL_SEC(1), 1.0, &when);
         sum += result == FL_OK ? fl_span_seconds(when) : 0.0;
     }
     return sum;
-}
-
-static FlVec3Arrays arrays_of(double field[3][CASES])
-{
-    FlVec3Arrays arrays = {field[0], field[1], field[2]};
-    return arrays;
-}
-
-static double work_naive_many(void *ctx)
-{
-    Cases *c = (Cases *)ctx;
-    naive_integral_many(CASES, arrays_of(c->gap), arrays_of(c->drift), c->seconds, c->out);
-    return c->out[CASES / 2];
-}
-
-static double work_closed_form_many(void *ctx)
-{
-    Cases *c = (Cases *)ctx;
-    fl_distance_integral_straight_many(CASES, arrays_of(c->gap), arrays_of(c->drift), c->seconds,
-                                       c->out);
-    return c->out[CASES / 2];
 }
 
 static bool integrals(BenchReport *report)
 {
     static const BenchContender singly[] = {
         {"printed formula (unstable)", work_naive},
-        {"closed form", work_closed_form},
         {"adaptive quadrature to 1e-9", work_quadrature_9},
         {"adaptive quadrature to 1e-14", work_quadrature_14},
-        {"two linear motions", work_motions},
+        {"closed form: two linear motions", work_motions},
         {"two circular motions, to 1e-6", work_arcs},
         {"when does it reach 1", work_reaches},
-    };
-    static const BenchContender together[] = {
-        {"printed formula, vectorised (unstable)", work_naive_many},
-        {"closed form, vectorised", work_closed_form_many},
     };
     Cases *cases = malloc(sizeof *cases);
     if (cases == NULL) {
         return false;
     }
     cases_fill(cases);
-    bench_contest(report, "distance integral", singly, 7, cases, CASES, 31);
-    bench_contest(report, "many integrals", together, 2, cases, CASES, 63);
+    bench_contest(report, "distance integral", singly, 6, cases, CASES, 31);
     free(cases);
     return true;
-}
-
-// ---------------------------------------------------------------- many motions against the memory
-// limit
-
-// A linear motion reads 7 doubles and writes 3; the copy moves the same 80 bytes (40 read, 40
-// written).
-#define FIELDS 7
-#define OUTPUTS 3
-#define COPIED 5
-
-typedef struct Crowd {
-    int32_t count;
-    double *in; // FIELDS arrays of `count`, one after another
-    double *out;
-} Crowd;
-
-static double *field_of(const Crowd *crowd, int32_t field)
-{
-    return crowd->in + (size_t)field * (size_t)crowd->count;
-}
-
-static double work_copy(void *ctx)
-{
-    Crowd *crowd = (Crowd *)ctx;
-    memcpy(crowd->out, crowd->in, COPIED * (size_t)crowd->count * sizeof(double));
-    return crowd->out[crowd->count / 2];
-}
-
-static double work_evaluate(void *ctx)
-{
-    Crowd *crowd = (Crowd *)ctx;
-    FlMotionArrays motions = {
-        .since_ns = field_of(crowd, 0),
-        .position = {field_of(crowd, 1), field_of(crowd, 2), field_of(crowd, 3)},
-        .velocity = {field_of(crowd, 4), field_of(crowd, 5), field_of(crowd, 6)},
-    };
-    size_t n = (size_t)crowd->count;
-    fl_motion_positions(FL_MODEL_LINEAR, crowd->count, &motions, FL_SEC(1), crowd->out,
-                        crowd->out + n, crowd->out + 2 * n);
-    return crowd->out[n / 2];
-}
-
-static bool crowd_contest(BenchReport *report, const char *contest, int32_t count, int32_t rounds)
-{
-    static const BenchContender contenders[] = {
-        {"copy of the same bytes", work_copy},
-        {"positions of linear motions", work_evaluate},
-    };
-    Crowd crowd = {.count = count};
-    size_t in_bytes = FIELDS * (size_t)count * sizeof(double);
-    crowd.in = malloc(in_bytes);
-    crowd.out = aligned_alloc(64, COPIED * (size_t)count * sizeof(double));
-    bool enough = crowd.in != NULL && crowd.out != NULL;
-    if (enough) {
-        FlRandom random = {.seed = 2};
-        for (size_t i = 0; i < FIELDS * (size_t)count; i++) {
-            crowd.in[i] = fl_random_between(&random, -100.0, 100.0);
-        }
-        bench_contest(report, contest, contenders, 2, &crowd, count, rounds);
-    }
-    free(crowd.in);
-    free(crowd.out);
-    return enough;
 }
 
 // ---------------------------------------------------------------- trigger checks
@@ -280,8 +179,9 @@ static void drive_fill(Drive *drive)
         }
         FlMotion motion = fl_motion_make(FL_MODEL_CIRCULAR, &state);
         FlTime next = FL_SEC(i + 1) / 60;
-        state.position = fl_motion_position(&motion, next);
-        state.velocity = fl_motion_velocity(&motion, next);
+        FlPose pose = fl_motion_pose(&motion, next);
+        state.position = pose.position;
+        state.velocity = pose.velocity;
         state.time = next;
         drive->truth[i] = state;
     }
@@ -339,7 +239,6 @@ static bool triggers(BenchReport *report)
 const char *bench_motion(const BenchSettings *settings, BenchReport *report)
 {
     (void)settings;
-    bool enough = integrals(report) && crowd_contest(report, "10^6 motions", 1000000, 31) &&
-                  crowd_contest(report, "16*10^6 motions", 16000000, 9) && triggers(report);
+    bool enough = integrals(report) && triggers(report);
     return enough ? NULL : "out of memory";
 }

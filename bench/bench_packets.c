@@ -5,6 +5,8 @@
 #define _DEFAULT_SOURCE // MAP_ANONYMOUS
 #include "bench/bench.h"
 
+#include "fairlead/net.h"
+
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -172,7 +174,7 @@ static double send_linked(void *ctx)
     Sender *s = (Sender *)ctx;
     FlTime now = fl_net_now();
     FlLinkDef def = fl_link_def_default();
-    def.numbered_below = true;
+    def.external_sequence = true;
     FlLink *link;
     if (fl_link_create(&def, now, &link) != FL_OK) {
         return 0.0;
@@ -196,7 +198,7 @@ static double send_linked(void *ctx)
         s->out[i % FL_NET_BATCH] = datagram;
         if (i % FL_NET_BATCH == FL_NET_BATCH - 1) {
             flush(s, FL_NET_BATCH);
-            while (fl_link_poll_fate(link, &fate) == FL_OK) {
+            while (fl_link_take_fate(link, &fate) == FL_OK) {
             }
         }
     }
@@ -235,7 +237,7 @@ static void drain(FlNet *net, const atomic_bool *stop)
 {
     FlDatagram in[FL_NET_BATCH];
     while (!atomic_load(stop)) {
-        if (fl_net_wait(net, fl_net_now() + FL_MS(20))) {
+        if (fl_net_wait(&net, 1, fl_net_now() + FL_MS(20), NULL)) {
             while (fl_net_receive_batch(net, in, FL_NET_BATCH) > 0) {
             }
         }

@@ -7,9 +7,4 @@
 
 double naive_integral(FlVec3 gap, FlVec3 velocity, double seconds);
 
-/// Over arrays, compiled to be as fast as the machine allows (unsafe mathematics, vector
-/// logarithm).
-void naive_integral_many(int32_t count, FlVec3Arrays gap, FlVec3Arrays velocity,
-                         const double *seconds, double *out);
-
 #endif

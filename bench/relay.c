@@ -14,6 +14,16 @@
 #define SETTLE_TICKS 10       // before anything is measured
 #define DRAIN_STEPS 40        // clients go on listening when the server has stopped
 
+FlResult relay_socket(FlAddress peer, int32_t batch, FlNet **net)
+{
+    FlNetDef def = fl_net_def_default();
+    def.peer = peer;
+    def.batch = batch;
+    *net = NULL;
+    FlResult result = fl_address_parse("127.0.0.1:0", &def.bind);
+    return result == FL_OK ? fl_net_create(&def, net) : result;
+}
+
 static FlTime now_of(clockid_t clock)
 {
     struct timespec t;

@@ -11,6 +11,7 @@
 #define BENCH_RELAY_H
 
 #include "fairlead/fairlead.h"
+#include "fairlead/net.h"
 
 #include <stdatomic.h>
 
@@ -21,6 +22,9 @@ enum {
     RELAY_MESSAGE_BYTES = 32, ///< No message is longer.
     RELAY_HEADER_BYTES = 28,  ///< UDP and IPv4.
 };
+
+/// A socket on loopback, of any port. Errors: as fl_net_create's, and no socket.
+FL_NODISCARD FlResult relay_socket(FlAddress peer, int32_t batch, FlNet **net);
 
 /// What clients say. Every message tells whose it is and which.
 typedef struct RelayMessages {

@@ -28,20 +28,10 @@ static const uint8_t PRIVATE_KEY[FL_SEAL_KEY_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};
 static FlLinkDef link_def(void)
 {
     FlLinkDef def = fl_link_def_default();
-    def.numbered_below = true;
+    def.external_sequence = true;
     def.overhead_bytes = RELAY_HEADER_BYTES + FL_SEAL_HEAD_BYTES + FL_SEAL_TAIL_BYTES;
     def.rate_bytes_s = def.rate_max_bytes_s = 10e6; // the loopback's, not a home line's
     return def;
-}
-
-static FlResult open_socket(FlAddress peer, int32_t batch, FlNet **net)
-{
-    FlNetDef def = fl_net_def_default();
-    def.peer = peer;
-    def.batch = batch;
-    *net = NULL;
-    FlResult result = fl_address_parse("127.0.0.1:0", &def.bind);
-    return result == FL_OK ? fl_net_create(&def, net) : result;
 }
 
 // ---------------------------------------------------------------- server
@@ -90,7 +80,7 @@ static void *server_create(int32_t client_count, uint16_t *port)
     FlAddress nowhere = {0};
     server->client_count = client_count;
     FlSealServerDef def = fl_seal_server_def_default();
-    bool good = open_socket(nowhere, FL_NET_BATCH, &server->net) == FL_OK;
+    bool good = relay_socket(nowhere, FL_NET_BATCH, &server->net) == FL_OK;
     if (good) {
         def.address[0] = fl_net_address(server->net);
         def.address_count = 1;
@@ -124,7 +114,7 @@ static bool server_ready(const void *context)
 static void server_events(Server *server, FlTime now)
 {
     FlSealEvent event;
-    while (fl_seal_server_poll(server->seal, &event) == FL_OK) {
+    while (fl_seal_server_take_event(server->seal, &event) == FL_OK) {
         Member *member = &server->members[event.peer.index1 - 1];
         if (event.kind == FL_SEAL_EVENT_CONNECTED) {
             FlLinkDef def = link_def();
@@ -264,7 +254,7 @@ static void member_rest(Member *member, FlTime now)
     FlFateEvent fate;
     if (member->link != NULL) {
         fl_link_update(member->link, now);
-        while (fl_link_poll_fate(member->link, &fate) == FL_OK) {
+        while (fl_link_take_fate(member->link, &fate) == FL_OK) {
         }
     }
 }
@@ -348,7 +338,7 @@ static bool client_open(Client *client, int32_t number, uint16_t port)
     }
     token_def.address[0].port = port;
     return fl_seal_token_make(&token_def, PRIVATE_KEY, &def.random, token) == FL_OK &&
-           open_socket(token_def.address[0], 16, &client->net) == FL_OK &&
+           relay_socket(token_def.address[0], 16, &client->net) == FL_OK &&
            fl_seal_client_create(&def, &client->seal) == FL_OK &&
            fl_seal_client_connect(client->seal, now, token_def.create_s, token) == FL_OK;
 }
@@ -386,7 +376,7 @@ static void client_say(Client *client, FlTime now, const uint8_t *bytes, int32_t
     FlFateEvent fate;
     uint64_t sequence;
     fl_link_update(client->link, now);
-    while (fl_link_poll_fate(client->link, &fate) == FL_OK) {
+    while (fl_link_take_fate(client->link, &fate) == FL_OK) {
     }
     fl_link_number_from(client->link, fl_seal_client_sequence(client->seal));
     if (fl_link_begin(client->link, now, buffer + FL_SEAL_HEAD_BYTES, &writer) != FL_OK) {

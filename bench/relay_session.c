@@ -6,6 +6,9 @@
 // authenticated, so nothing is compared here.
 #include "bench/relay.h"
 
+#include "fairlead/net.h"
+#include "fairlead/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,21 +23,11 @@ static FlSessionDef session_def(int32_t client_count)
     def.world.low.z = def.world.high.z = 0.0; // on the ground
     def.peer_capacity = client_count;
     def.entity_capacity = client_count + 1;
-    def.item_capacity = 1024;
-    def.link.rate_bytes_s = def.link.rate_max_bytes_s = 10e6; // the loopback's
+    def.tuning.item_capacity = 1024;
+    def.tuning.link.rate_bytes_s = def.tuning.link.rate_max_bytes_s = 10e6; // the loopback's
     def.unix_s = (uint64_t)time(NULL);
     def.seed = (uint64_t)fl_net_now();
     return def;
-}
-
-static FlResult open_socket(FlAddress peer, int32_t batch, FlNet **net)
-{
-    FlNetDef def = fl_net_def_default();
-    def.peer = peer;
-    def.batch = batch;
-    *net = NULL;
-    FlResult result = fl_address_parse("127.0.0.1:0", &def.bind);
-    return result == FL_OK ? fl_net_create(&def, net) : result;
 }
 
 static void session_hear(FlSession *session, FlNet *net)
@@ -49,7 +42,7 @@ static void session_hear(FlSession *session, FlNet *net)
         count = count < FL_NET_BATCH ? 0 : count;
     }
     FlNotice notice;
-    while (fl_session_poll(session, &notice) == FL_OK) {
+    while (fl_notice_take(session, &notice) == FL_OK) {
     }
 }
 
@@ -99,7 +92,7 @@ typedef struct Server {
 static void server_destroy(void *context)
 {
     Server *server = (Server *)context;
-    fl_session_destroy(server->session);
+    fl_session_close(server->session);
     fl_net_destroy(server->net);
     free(server);
 }
@@ -112,7 +105,7 @@ static void *server_create(int32_t client_count, uint16_t *port)
     }
     FlAddress nowhere = {0};
     server->client_count = client_count;
-    bool good = open_socket(nowhere, FL_NET_BATCH, &server->net) == FL_OK;
+    bool good = relay_socket(nowhere, FL_NET_BATCH, &server->net) == FL_OK;
     if (good) {
         FlSessionDef def = session_def(client_count);
         FlSealServerDef seal = fl_seal_server_def_default();
@@ -138,8 +131,7 @@ static bool server_ready(const void *context)
     const Server *server = (const Server *)context;
     int32_t vehicles = 0;
     FlEntityId id = {0};
-    for (id = fl_entity_next(server->session, id); id.index1 != 0;
-         id = fl_entity_next(server->session, id)) {
+    while (fl_entity_next(server->session, &id)) {
         vehicles++;
     }
     return vehicles == server->client_count;
@@ -184,7 +176,7 @@ static void clients_destroy(void *context)
 {
     Clients *clients = (Clients *)context;
     for (int32_t i = 0; i < clients->count; i++) {
-        fl_session_destroy(clients->client[i].session);
+        fl_session_close(clients->client[i].session);
         fl_net_destroy(clients->client[i].net);
     }
     free(clients);
@@ -215,7 +207,7 @@ static bool client_open(Client *client, int32_t number, int32_t count, uint16_t 
     def.token = token;
     def.seed += (uint64_t)number + 1;
     return fl_seal_token_make(&token_def, PRIVATE_KEY, &def.random, token) == FL_OK &&
-           open_socket(token_def.address[0], 16, &client->net) == FL_OK &&
+           relay_socket(token_def.address[0], 16, &client->net) == FL_OK &&
            fl_session_create(&def, fl_net_now(), &client->session) == FL_OK;
 }
 
@@ -248,18 +240,14 @@ static void drive(Client *client, FlRandom *random, FlTime now)
     s->velocity.y = fl_random_between(random, -30.0, 30.0);
     s->facing = fl_facing_yaw(fl_random_between(random, -3.0, 3.0), 0.0);
     s->turn_rate = fl_random_between(random, 0.1, 1.0);
-    if (fl_entity_set(client->session, client->vehicle, s) != FL_OK) {
-        return; // session time is not known yet: next tick
-    }
+    fl_entity_set(client->session, client->vehicle, s);
 }
 
 static void client_start(Client *client, int32_t number)
 {
     FlEntityDef def = fl_entity_def_default();
     def.model = number % 2 == 0 ? FL_MODEL_LINEAR : FL_MODEL_CIRCULAR;
-    if (fl_entity_create(client->session, &def, &client->vehicle) != FL_OK) {
-        client->vehicle.index1 = 0; // not in yet
-    }
+    client->vehicle = fl_entity_create(client->session, &def);
 }
 
 static void clients_say(void *context, int32_t tick)

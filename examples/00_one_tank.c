@@ -4,6 +4,7 @@
 // others must be told. A player 200 ms away shows the updates as they arrive, timestamped, so each
 // stands where the tank really is then.
 #include <fairlead/fairlead.h>
+#include <math.h>
 #include <stdio.h>
 
 #define FRAMES 600 // ten seconds at 60 Hz
@@ -15,9 +16,9 @@ static FlState truth_at(FlTime time)
     double t = fl_span_seconds(time);
     FlState state = {
         .time = time,
-        .position = {10.0 * t, 5.0 * fl_sin(0.8 * t), 0.0},
-        .velocity = {10.0, 4.0 * fl_cos(0.8 * t), 0.0},
-        .acceleration = {0.0, -3.2 * fl_sin(0.8 * t), 0.0},
+        .position = {10.0 * t, 5.0 * sin(0.8 * t), 0.0},
+        .velocity = {10.0, 4.0 * cos(0.8 * t), 0.0},
+        .acceleration = {0.0, -3.2 * sin(0.8 * t), 0.0},
     };
     return state;
 }

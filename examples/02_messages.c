@@ -5,7 +5,8 @@
 //     fairlead wan --listen 127.0.0.1:5000 --to 127.0.0.1:4000 --loss 30 --delay 20
 //     02_messages                               both in one process for a moment, as a test
 // Processes of one machine share its clock, so each knows where the other's tank really is.
-#include <fairlead/fairlead.h>
+#include <fairlead/run.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ static FlState tank_at(FlTime time)
 {
     double angle = 0.5 * fl_span_seconds(time % FL_SEC(100000));
     FlState state = {.time = time, .turn_rate = 0.5, .facing = fl_facing_yaw(angle, 0.5)};
-    state.position = fl_vec3(40.0 * fl_sin(angle), -40.0 * fl_cos(angle), 0.0);
-    state.velocity = fl_vec3(20.0 * fl_cos(angle), 20.0 * fl_sin(angle), 0.0);
+    state.position = fl_vec3(40.0 * sin(angle), -40.0 * cos(angle), 0.0);
+    state.velocity = fl_vec3(20.0 * cos(angle), 20.0 * sin(angle), 0.0);
     return state;
 }
 
@@ -57,7 +58,8 @@ static void talk(Player *player, FlTime now)
 {
     uint32_t message[6] = {player->said};
     uint32_t last = player->wanted + (player->heard >= player->wanted ? 1 : 0);
-    FlPeerId other = fl_peer_next(player->session, (FlPeerId){0});
+    FlPeerId other = {0};
+    (void)fl_peer_next(player->session, &other);
     FlEvent event = {.type = 1, .bytes = (const uint8_t *)message, .count = sizeof message};
     while (player->said < last && other.index1 != 0 &&
            fl_event_send(player->session, other, &event) == FL_OK) {
@@ -73,16 +75,15 @@ static void talk(Player *player, FlTime now)
 static void frame(Player *player, FlTime now)
 {
     FlSession *session = player->session;
-    FlEntityDef def = fl_entity_def_default();
     FlState truth = tank_at(now);
-    if (player->tank.index1 != 0 || fl_entity_create(session, &def, &player->tank) == FL_OK) {
-        FlResult result = fl_entity_set(session, player->tank, &truth);
-        check(result == FL_WOULD_BLOCK ? FL_OK : result); // the time is not known yet
+    if (player->tank.index1 == 0) {
+        player->tank = fl_entity_create(session, NULL);
     }
+    check(fl_entity_set(session, player->tank, &truth));
     FlEntityId id = {0};
-    while ((id = fl_entity_next(session, id)).index1 != 0) {
+    while (fl_entity_next(session, &id)) {
         FlPose pose;
-        if (!fl_entity_is_ours(session, id) && fl_entity_pose(session, id, now, &pose) == FL_OK) {
+        if (!fl_entity_is_ours(session, id) && fl_entity_pose_at(session, now, id, &pose)) {
             double off = fl_vec3_distance(pose.position, truth.position);
             player->worst = off > player->worst ? off : player->worst;
         }
@@ -109,7 +110,7 @@ static bool step(Player *player, FlTime *wake)
     deadline = player->next_frame < deadline ? player->next_frame : deadline;
     *wake = deadline < *wake ? deadline : *wake;
     if (fl_session_state(player->session) == FL_SESSION_ENDED) {
-        fprintf(stderr, "%s\n", fl_session_trouble(player->session));
+        fprintf(stderr, "%s\n", fl_session_end_text(player->session));
         exit(1);
     }
     return now < fl_time_add(player->done, FL_SEC(1));
@@ -133,7 +134,7 @@ int main(int argc, char **argv)
         FlTime wake = count == 2 ? fl_net_now() + FL_MS(1) : FL_FOREVER;
         playing = step(&players[0], &wake);
         playing = (count == 2 && step(&players[1], &wake)) || playing;
-        (void)fl_net_wait(players[0].net, wake);
+        (void)fl_net_wait(&players[0].net, 1, wake, NULL);
     }
     int wrong = 0;
     for (int i = 0; i < count; i++) {
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
                player->heard, player->wrong, player->worst, (long long)player->ahead_least,
                (long long)player->ahead_most);
         wrong += player->wrong > 0;
-        fl_session_destroy(player->session);
+        fl_session_close(player->session);
         fl_net_destroy(player->net);
     }
     return wrong;

@@ -6,8 +6,12 @@
 // peer in, and protects it as far as ENet does. Needs libenet.
 #include <enet/enet.h>
 #include <fairlead/fairlead.h>
+#include <fairlead/net.h>
+#include <fairlead/session.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHANNEL 0 // the others are your game's
 
@@ -82,8 +86,8 @@ static FlState tank_at(FlTime time, FlTime session_time)
 {
     double angle = 0.5 * fl_span_seconds(session_time);
     FlState state = {.time = time, .turn_rate = 0.5, .facing = fl_facing_yaw(angle, 0.5)};
-    state.position = fl_vec3(40.0 * fl_sin(angle), -40.0 * fl_cos(angle), 0.0);
-    state.velocity = fl_vec3(20.0 * fl_cos(angle), 20.0 * fl_sin(angle), 0.0);
+    state.position = fl_vec3(40.0 * sin(angle), -40.0 * cos(angle), 0.0);
+    state.velocity = fl_vec3(20.0 * cos(angle), 20.0 * sin(angle), 0.0);
     return state;
 }
 
@@ -92,13 +96,13 @@ static void frame(Player *player, FlTime now)
     FlSession *session = player->session;
     FlState truth = tank_at(now, fl_session_time(session, now));
     FlEntityDef def = fl_entity_def_default();
-    if (player->tank.index1 != 0 || fl_entity_create(session, &def, &player->tank) == FL_OK) {
+    if (player->tank.index1 != 0 || (player->tank = fl_entity_create(session, &def)).index1 != 0) {
         (void)!fl_entity_set(session, player->tank, &truth); // before it knows the time: in vain
     }
     FlEntityId id = {0};
-    while ((id = fl_entity_next(session, id)).index1 != 0) {
+    while (fl_entity_next(session, &id)) {
         FlPose pose;
-        if (!fl_entity_is_ours(session, id) && fl_entity_pose(session, id, now, &pose) == FL_OK) {
+        if (!fl_entity_is_ours(session, id) && fl_entity_pose_at(session, now, id, &pose)) {
             double off = fl_vec3_distance(pose.position, truth.position);
             player->worst = off > player->worst ? off : player->worst;
         }
@@ -141,8 +145,8 @@ int main(void)
     uint64_t heard = fl_session_count(client.session, FL_SESSION_UPDATES_TAKEN);
     printf("over ENet: %llu updates; the other's tank at most %.3f m off here, %.3f m there\n",
            (unsigned long long)heard, client.worst, server.worst);
-    fl_session_destroy(client.session);
-    fl_session_destroy(server.session);
+    fl_session_close(client.session);
+    fl_session_close(server.session);
     enet_host_destroy(client.enet);
     enet_host_destroy(server.enet);
     return heard > 0 && client.worst < 2.0 ? 0 : 1;

@@ -5,6 +5,7 @@
 // time they were sent and when the last one of the other way arrived. Here the transport is a list
 // of packets that are 70 ms under way, and the receiver's clock is 5 s ahead.
 #include <fairlead/fairlead.h>
+#include <math.h>
 #include <stdio.h>
 
 #define DELAY FL_MS(70)
@@ -21,8 +22,8 @@ static FlState truth_at(FlTime time)
 {
     double angle = 0.7 * fl_span_seconds(time);
     FlState state = {.time = time, .facing = fl_facing_yaw(angle, 0.7), .turn_rate = 0.7};
-    state.position = fl_vec3(20.0 * fl_sin(angle), -20.0 * fl_cos(angle), 0.0);
-    state.velocity = fl_vec3(14.0 * fl_cos(angle), 14.0 * fl_sin(angle), 0.0);
+    state.position = fl_vec3(20.0 * sin(angle), -20.0 * cos(angle), 0.0);
+    state.velocity = fl_vec3(14.0 * cos(angle), 14.0 * sin(angle), 0.0);
     return state;
 }
 
@@ -36,7 +37,7 @@ int main(void)
     FlClock clock; // the receiver's idea of the sender's
     fl_clock_init(&clock, &about);
     static FlShow show;
-    fl_show_init(&show);
+    fl_show_init(&show, NULL);
     int updates = 0;
     double worst = 0.0;
     for (int frame = 0; frame < FRAMES; frame++) {
@@ -57,7 +58,7 @@ int main(void)
         }
         const Packet *in = &packets[arrived]; // it arrived a moment ago
         FlTime arrival = in->sent + DELAY + AHEAD;
-        (void)fl_clock_heard(&clock, in->sent, arrival);
+        (void)fl_clock_received(&clock, in->sent, arrival);
         FlTime asked = in->sent - 2 * DELAY + AHEAD;           // our packet that this one answers,
         (void)fl_clock_acked(&clock, asked + DELAY, in->sent); // and when it got there
         if (in->has_update) {

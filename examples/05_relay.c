@@ -4,7 +4,8 @@
 // Three sessions in one process on loopback: a server without a tank, a driver, and a watcher. The
 // watcher has no connection to the driver: what it sees came through the server, which decides what
 // goes to whom when, keeps a ledger of what each receiver saw, and tells the owner once a second.
-#include <fairlead/fairlead.h>
+#include <fairlead/run.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,33 +44,30 @@ static FlState tank_at(FlTime time, FlTime session_time)
 {
     double t = fl_span_seconds(session_time);
     FlState state = {.time = time, .facing = fl_facing_none()};
-    state.position = fl_vec3(12.0 * t, 4.0 * fl_sin(1.5 * t), 0.0);
-    state.velocity = fl_vec3(12.0, 6.0 * fl_cos(1.5 * t), 0.0);
-    state.acceleration = fl_vec3(0.0, -9.0 * fl_sin(1.5 * t), 0.0);
+    state.position = fl_vec3(12.0 * t, 4.0 * sin(1.5 * t), 0.0);
+    state.velocity = fl_vec3(12.0, 6.0 * cos(1.5 * t), 0.0);
+    state.acceleration = fl_vec3(0.0, -9.0 * sin(1.5 * t), 0.0);
     return state;
 }
 
 static void drive(FlSession *session, FlEntityId *tank, FlTime now)
 {
     FlEntityDef def = fl_entity_def_default();
-    def.send = fl_send_equal(50); // whoever passes it on: half accurate, half fair
-    def.send.every = 1;           // spending no less than everything
-    if (tank->index1 == 0 && fl_entity_create(session, &def, tank) != FL_OK) {
-        return; // not in yet
+    def.send = fl_send_make(FL_SEND_EQUAL); // whoever passes it on: half accurate, half fair
+    def.send.every = 1;                     // spending no less than everything
+    if (tank->index1 == 0) {
+        *tank = fl_entity_create(session, &def);
     }
     FlState state = tank_at(now, fl_session_time(session, now));
-    FlResult result = fl_entity_set(session, *tank, &state);
-    if (result != FL_WOULD_BLOCK) { // the time is not known yet
-        must(result, "tank");
-    }
+    must(fl_entity_set(session, *tank, &state), "tank");
 }
 
 /// How far off the watcher sees it; -1: not at all.
 static double watch(FlSession *session, FlTime now)
 {
-    FlEntityId none = {0};
+    FlEntityId tank = {0};
     FlPose pose;
-    if (fl_entity_pose(session, fl_entity_next(session, none), now, &pose) != FL_OK) {
+    if (!fl_entity_next(session, &tank) || !fl_entity_pose_at(session, now, tank, &pose)) {
         return -1.0;
     }
     FlState truth = tank_at(now, fl_session_time(session, now));
@@ -78,19 +76,19 @@ static double watch(FlSession *session, FlTime now)
 
 static void report(const Player *player, const char *who, FlTime now)
 {
-    FlEntityId none = {0};
-    FlEntityId tank = fl_entity_next(player->session, none);
+    FlEntityId tank = {0};
+    (void)fl_entity_next(player->session, &tank);
     FlEntityReport all;
-    if (fl_entity_report(player->session, tank, now, &all) != FL_OK) {
+    if (fl_entity_report(player->session, now, tank, &all) != FL_OK) {
         printf("%s: nobody sees it\n", who);
         return;
     }
     printf("%s: %d receivers, error %.4f m s on average, %.4f m s standard deviation\n", who,
            all.receiver_count, all.mean, all.sd);
     FlPeerId peer = {0};
-    while ((peer = fl_peer_next(player->session, peer)).index1 != 0) {
+    while (fl_peer_next(player->session, &peer)) {
         FlLedgerView view;
-        if (fl_entity_view(player->session, tank, peer, now, &view) == FL_OK) {
+        if (fl_entity_view(player->session, now, tank, peer, &view) == FL_OK) {
             printf("    peer %u: %.4f m s\n", peer.index1 - 1, view.accumulated);
         }
     }
@@ -125,7 +123,7 @@ int main(void)
             wake = deadline < wake ? deadline : wake;
         }
         bool ready[PLAYERS];
-        (void)fl_net_wait_any(nets, PLAYERS, wake, ready);
+        (void)fl_net_wait(nets, PLAYERS, wake, ready);
     }
     uint64_t relayed = fl_session_count(players[SERVER].session, FL_SESSION_UPDATES_RELAYED);
     printf("the watcher sees the tank at most %.3f m off, by %llu updates through the server\n",
@@ -133,7 +131,7 @@ int main(void)
     report(&players[SERVER], "server", now);
     report(&players[DRIVER], "owner", now);
     for (int i = 0; i < PLAYERS; i++) {
-        fl_session_destroy(players[i].session);
+        fl_session_close(players[i].session);
         fl_net_destroy(players[i].net);
     }
     return relayed > 0 && worst >= 0.0 && worst < 1.0 ? 0 : 1;

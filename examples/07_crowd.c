@@ -1,19 +1,19 @@
 // 07_crowd: 40 players on 40 sockets, each with 64 kbps to send, all see all. difficulty: ***
 //
 // One host that introduces, and players that walk in circles and look at the four next to them by
-// number. Those they look at come every frame; the others about once a second, carried by each
-// other in shared packets. All of it in one process on loopback.
-#include <fairlead/fairlead.h>
+// number. Those come every frame; the others about once a second, carried by each other in shared
+// packets.
+#include <fairlead/run.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { PLAYERS = 40, NODES = PLAYERS + 1, FRAMES_PER_S = 20 };
 
-#define UPLOAD_BYTES_S (64e3 / 8.0)
-
 typedef struct Node {
     FlNet *net;
     FlSession *session;
+    FlEntityId avatar;
 } Node;
 
 static void must(FlResult result, const char *what)
@@ -35,11 +35,12 @@ static void open_node(Node *node, const Node *host)
     def.world.low.z = 0.0; // a flat world
     def.world.high.z = 0.0;
     def.peer_capacity = PLAYERS;
-    def.entity_capacity = 1; // avatars are not entities
+    def.world.entity_capacity = NODES; // one avatar each, with its player's number
+    def.entity_capacity = NODES;
     def.seed = (uint64_t)fl_net_now();
     if (host != NULL) {
         def.host = fl_net_address(host->net);
-        def.upload_bytes_s = UPLOAD_BYTES_S;
+        def.upload_bytes_s = 64e3 / 8.0;
     }
     must(fl_session_create(&def, fl_net_now(), &node->session), "session");
 }
@@ -48,22 +49,29 @@ static FlState avatar_at(int32_t number, FlTime time)
 {
     double angle = fl_span_seconds(time) + number;
     FlState state = {.time = time, .facing = fl_facing_none()};
-    state.position = fl_vec3(10.0 * number + 4.0 * fl_cos(angle), 4.0 * fl_sin(angle), 0.0);
-    state.velocity = fl_vec3(-4.0 * fl_sin(angle), 4.0 * fl_cos(angle), 0.0);
+    state.position = fl_vec3(10.0 * number + 4.0 * cos(angle), 4.0 * sin(angle), 0.0);
+    state.velocity = fl_vec3(-4.0 * sin(angle), 4.0 * cos(angle), 0.0);
     return state;
 }
 
-static void play(FlSession *session, FlTime now)
+static void play(Node *node, FlTime now)
 {
-    FlCrowd *crowd = fl_session_crowd(session);
+    FlSession *session = node->session;
     FlPeerStatus self;
-    if (crowd == NULL || fl_peer_status(session, fl_peer_self(session), &self) != FL_OK) {
-        return; // not in yet
+    if (fl_session_state(session) != FL_SESSION_RUNNING ||
+        fl_peer_status(session, fl_peer_self(session), &self) != FL_OK || self.number == 0) {
+        return; // not in yet, or the host
+    }
+    if (!fl_entity_is_ours(session, node->avatar)) {
+        FlEntityDef def = fl_entity_def_default();
+        node->avatar = fl_entity_create(session, &def);
     }
     FlState state = avatar_at(self.number, fl_session_time(session, now));
-    must(fl_crowd_set(crowd, &state), "avatar");
+    state.time = now;
+    must(fl_entity_set(session, node->avatar, &state), "avatar");
     for (int32_t i = 1; i <= 4; i++) {
-        fl_crowd_look(crowd, 1 + (self.number - 1 + i) % PLAYERS, 1.0 / i);
+        uint32_t number = (uint32_t)(1 + (self.number - 1 + i) % PLAYERS);
+        (void)fl_entity_attention(session, fl_entity_of_number(session, number), 1.0 / i);
     }
 }
 
@@ -71,26 +79,25 @@ static void play(FlSession *session, FlTime now)
 typedef struct Known {
     int32_t watched, others;
     double watched_off, others_off; // metres, the worst
-    int32_t carried;                // of the others, by somebody else
+    int32_t carried;                // by a third player
 } Known;
 
 static Known look(FlSession *session, FlTime now)
 {
     Known known = {0};
-    FlCrowd *crowd = fl_session_crowd(session);
-    FlTime time = fl_session_time(session, now);
-    for (int32_t m = 1; crowd != NULL && m <= PLAYERS; m++) {
-        FlCrowdView view;
-        if (fl_crowd_view(crowd, m, &view) != FL_OK) {
+    for (FlEntityId id = {0}; fl_entity_next(session, &id);) {
+        FlEntityStatus status;
+        FlPose pose;
+        if (fl_entity_is_ours(session, id) || !fl_entity_pose_at(session, now, id, &pose) ||
+            fl_entity_status(session, id, &status) != FL_OK) {
             continue;
         }
-        FlVec3 shown = fl_motion_position(&view.motion, time);
-        double off = fl_vec3_distance(shown, avatar_at(m, time).position);
-        double *worst = view.watched ? &known.watched_off : &known.others_off;
+        FlState truth = avatar_at((int32_t)status.number, fl_session_time(session, now));
+        double off = fl_vec3_distance(pose.position, truth.position);
+        double *worst = status.watched ? &known.watched_off : &known.others_off;
         *worst = off > *worst ? off : *worst;
-        known.watched += view.watched ? 1 : 0;
-        known.others += view.watched ? 0 : 1;
-        known.carried += view.via != m ? 1 : 0;
+        *(status.watched ? &known.watched : &known.others) += 1;
+        known.carried += status.hops > 0 ? 1 : 0;
     }
     return known;
 }
@@ -110,34 +117,34 @@ static void run(Node *nodes, FlTime span)
         for (int i = 0; i < NODES; i++) {
             fl_run_receive(nodes[i].net, nodes[i].session);
             if (acts) {
-                play(nodes[i].session, now);
+                play(&nodes[i], now);
             }
             fl_run_send(nodes[i].net, nodes[i].session, now);
             FlTime deadline = fl_session_deadline(nodes[i].session, now);
             wake = deadline < wake ? deadline : wake;
         }
         bool ready[NODES];
-        (void)fl_net_wait_any(nets, NODES, wake, ready);
+        (void)fl_net_wait(nets, NODES, wake, ready);
     }
 }
 
 int main(void)
 {
-    Node nodes[NODES];
+    Node nodes[NODES] = {0};
     for (int i = 0; i < NODES; i++) {
         open_node(&nodes[i], i == 0 ? NULL : &nodes[0]);
     }
     run(nodes, FL_SEC(6));
     Known known = look(nodes[1].session, fl_net_now());
-    FlCrowd *crowd = fl_session_crowd(nodes[1].session);
-    int32_t lanes = crowd != NULL ? fl_crowd_stats(crowd).lanes : 0;
-    printf("one of %d players knows %d others over %d lanes\n", PLAYERS,
-           known.watched + known.others, lanes);
+    FlCrowdStats stats;
+    must(fl_session_crowd_stats(nodes[1].session, &stats), "crowd");
+    printf("one of %d players knows %d others over %d light connections\n", PLAYERS,
+           known.watched + known.others, (int)stats.lights);
     printf("    watched: %d, at most %.2f m off\n", known.watched, known.watched_off);
     printf("    others:  %d, at most %.2f m off; %d of them carried\n", known.others,
            known.others_off, known.carried);
     for (int i = 0; i < NODES; i++) {
-        fl_session_destroy(nodes[i].session);
+        fl_session_close(nodes[i].session);
         fl_net_destroy(nodes[i].net);
     }
     return known.watched + known.others == PLAYERS - 1 ? 0 : 1;

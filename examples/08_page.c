@@ -3,55 +3,48 @@
 //     08_page                          for two seconds, as a test
 // A host and two guests with a ship each, in one process on loopback. The host prints what the page
 // needs as lines of JSON, ten times a second: docs/guide/page.md says what may be in them.
-#include <fairlead/fairlead.h>
+#include <fairlead/session.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { PLAYERS = 3 };
 
 typedef struct Player {
-    FlNet *net;
     FlSession *session;
     FlEntityId ship;
 } Player;
 
-static void check(FlResult result)
+static void open_player(Player *player, FlSession *host)
 {
-    if (result != FL_OK && result != FL_WOULD_BLOCK) {
-        fprintf(stderr, "%s\n", fl_result_text(result));
+    FlSessionDef def = fl_session_def_default();
+    FlError error;
+    char invite[FL_INVITE_TEXT];
+    def.address = "127.0.0.1:0";
+    if (host != NULL && fl_session_invite(host, NULL, invite) != FL_OK) {
         exit(1);
     }
-}
-
-static void open_player(Player *player, FlAddress host)
-{
-    FlNetDef net = fl_net_def_default();
-    FlSessionDef def = fl_session_def_default();
-    def.role = host.port == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
-    def.host = host;
-    def.seed = (uint64_t)host.port + (uint64_t)fl_net_now();
-    check(fl_address_parse("127.0.0.1:0", &net.bind));
-    check(fl_net_create(&net, &player->net));
-    check(fl_session_create(&def, fl_net_now(), &player->session));
+    player->session =
+        host == NULL ? fl_session_host(&def, &error) : fl_session_join(&def, invite, &error);
+    if (player->session == NULL) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(1);
+    }
+    player->ship = fl_entity_create(player->session, NULL);
 }
 
 // Ships circle, each at its own pace.
-static void frame(Player *player, int number, FlTime now)
+static FlTime frame(Player *player, int number, FlTime wait)
 {
-    fl_run_receive(player->net, player->session);
-    FlEntityDef def = fl_entity_def_default();
-    if (player->ship.index1 == 0) {
-        check(fl_entity_create(player->session, &def, &player->ship));
-    } else {
-        double pace = 0.3 + 0.2 * number;
-        double angle = pace * fl_span_seconds(fl_session_time(player->session, now));
-        double radius = 20.0 + 10.0 * number;
-        FlState state = {.time = now, .turn_rate = pace, .facing = fl_facing_yaw(angle, pace)};
-        state.position = fl_vec3(radius * fl_sin(angle), -radius * fl_cos(angle), 0.0);
-        state.velocity = fl_vec3(radius * pace * fl_cos(angle), radius * pace * fl_sin(angle), 0.0);
-        check(fl_entity_set(player->session, player->ship, &state));
-    }
-    fl_run_send(player->net, player->session, now);
+    FlTime now = fl_session_pump(player->session, wait);
+    double pace = 0.3 + 0.2 * number;
+    double angle = pace * fl_span_seconds(fl_session_time(player->session, now));
+    double radius = 20.0 + 10.0 * number;
+    FlState state = {.time = now, .turn_rate = pace, .facing = fl_facing_yaw(angle, pace)};
+    state.position = fl_vec3(radius * sin(angle), -radius * cos(angle), 0.0);
+    state.velocity = fl_vec3(radius * pace * cos(angle), radius * pace * sin(angle), 0.0);
+    fl_entity_set(player->session, player->ship, &state);
+    return now;
 }
 
 // ---------------------------------------------------------------- what the page needs
@@ -61,12 +54,12 @@ static int print_things(FlSession *session, FlTime now)
 {
     int count = 0;
     FlEntityId id = {0};
-    while ((id = fl_entity_next(session, id)).index1 != 0) {
+    while (fl_entity_next(session, &id)) {
         FlEntityStatus status;
         FlPeerStatus owner;
         FlPose pose;
         if (fl_entity_status(session, id, &status) == FL_OK &&
-            fl_entity_pose(session, id, now, &pose) == FL_OK) {
+            fl_entity_pose_at(session, now, id, &pose)) {
             bool known = fl_peer_status(session, status.owner, &owner) == FL_OK;
             printf("%s%u,%d,%.0f,%.0f,%.0f,2", count++ > 0 ? "," : "", (unsigned)status.number,
                    known ? owner.number : -1, 100.0 * pose.position.x, 100.0 * pose.position.y,
@@ -81,13 +74,13 @@ static void print_peers(const Player *player, FlTime now)
 {
     const char *comma = "";
     FlPeerId peer = {0};
-    while ((peer = fl_peer_next(player->session, peer)).index1 != 0) {
+    while (fl_peer_next(player->session, &peer)) {
         FlPeerStatus status;
         FlLinkStats link;
         FlLedgerView view = {0};
         if (fl_peer_status(player->session, peer, &status) == FL_OK &&
-            fl_peer_stats(player->session, peer, now, &link) == FL_OK) {
-            bool sees = fl_entity_view(player->session, player->ship, peer, now, &view) == FL_OK;
+            fl_peer_stats(player->session, now, peer, &link) == FL_OK) {
+            bool sees = fl_entity_view(player->session, now, player->ship, peer, &view) == FL_OK;
             printf("%s{\"number\":%d,\"direct\":true,\"rtt_ms\":%.2f,\"loss\":%.4f,"
                    "\"bytes_out\":%llu,\"bytes_in\":%llu,\"pairs\":%d,\"sent\":%u,\"aee\":%.4f}",
                    comma, status.number, (double)link.rtt_average_ns / 1e6, link.loss_out,
@@ -113,27 +106,25 @@ static int print_frame(const Player *host, FlTime now)
 int main(int argc, char **argv)
 {
     Player players[PLAYERS] = {0};
-    FlTime end = fl_net_now() + FL_SEC(argc > 1 ? atoi(argv[1]) : 2);
-    FlTime next = 0;
-    int seen = 0;
     for (int i = 0; i < PLAYERS; i++) {
-        FlAddress nowhere = {0};
-        open_player(&players[i], i == 0 ? nowhere : fl_net_address(players[0].net));
+        open_player(&players[i], i == 0 ? NULL : players[0].session);
     }
     printf("{\"type\":\"hello\",\"game\":\"ships\",\"thing\":\"ship\"}\n");
-    for (FlTime now = fl_net_now(); now < end; now = fl_net_now()) {
-        for (int i = 0; i < PLAYERS; i++) {
-            frame(&players[i], i, now);
+    FlTime now = frame(&players[0], 0, 0);
+    FlTime next = now, end = now + FL_SEC(argc > 1 ? atoi(argv[1]) : 2);
+    int seen = 0;
+    while (now < end) {
+        for (int i = 1; i < PLAYERS; i++) {
+            (void)frame(&players[i], i, 0);
         }
+        now = frame(&players[0], 0, FL_MS(10));
         if (now >= next) {
             next = now + FL_MS(100);
             seen = print_frame(&players[0], now);
         }
-        (void)fl_net_wait(players[0].net, now + FL_MS(10));
     }
-    for (int i = 0; i < PLAYERS; i++) {
-        fl_session_destroy(players[i].session);
-        fl_net_destroy(players[i].net);
+    for (int i = PLAYERS - 1; i >= 0; i--) {
+        fl_session_close(players[i].session);
     }
     return seen == PLAYERS ? 0 : 1;
 }

@@ -1,26 +1,25 @@
 // Calls from a stranger.
 //
-// Byte 0 says what the rest is: a message (0 to 5) or arguments (6 to 10), which are refused, or
-// write the same bytes again; or a script (11) for both ends' tables, in which each byte picks a
+// Byte 0 says what the rest is: a message (0 to 2) or arguments (3 to 7), which are refused, or
+// write the same bytes again; or a script (8) for both ends' tables, in which each byte picks a
 // step. Checked there: nothing is decided twice, whatever comes again; tables keep to their sizes;
 // every call made here gets one result.
 #include "fuzz.h"
 
 #include "fairlead/call.h"
 
+#include "agree/call.h"
+
 #include <string.h>
 
 #define CHECK(condition) ((condition) ? (void)0 : fl_assert_failed(#condition, __FILE__, __LINE__))
 
-enum { ROOM = FL_CALLS_MESSAGE_BYTES + 8, SERIALS = 256, SCRIPT = 11 };
+enum { ROOM = FL_CALLS_MESSAGE_BYTES + 8, SERIALS = 256, SCRIPT = 8 };
 
 typedef union Any {
     FlCallMessage call;
     FlAnswerMessage answer;
-    FlEstateMessage estate;
-    FlAskMessage ask;
-    FlClaimMessage claim;
-    FlClaimedMessage claimed;
+    FlHandoverMessage estate;
     FlHitCall hit;
     FlDeathCall death;
     FlPickupCall pickup;
@@ -34,27 +33,21 @@ static bool read_any(int32_t kind, FlReader *r, const FlWorld *world, Any *any)
 {
     switch (kind) {
     case 0:
-        return fl_call_message_read(r, &any->call);
+        return fl__call_message_read(r, &any->call);
     case 1:
-        return fl_answer_message_read(r, &any->answer);
+        return fl__answer_message_read(r, &any->answer);
     case 2:
-        return fl_estate_message_read(r, &any->estate);
+        return fl__handover_message_read(r, &any->estate);
     case 3:
-        return fl_ask_message_read(r, &any->ask);
+        return fl__hit_call_read(r, world, &any->hit);
     case 4:
-        return fl_claim_message_read(r, &any->claim);
+        return fl__death_call_read(r, &any->death);
     case 5:
-        return fl_claimed_message_read(r, &any->claimed);
+        return fl__pickup_call_read(r, &any->pickup);
     case 6:
-        return fl_hit_call_read(r, world, &any->hit);
-    case 7:
-        return fl_death_call_read(r, &any->death);
-    case 8:
-        return fl_pickup_call_read(r, &any->pickup);
-    case 9:
-        return fl_door_call_read(r, &any->door);
+        return fl__door_call_read(r, &any->door);
     default:
-        return fl_missile_call_read(r, world, &any->missile);
+        return fl__missile_call_read(r, world, &any->missile);
     }
 }
 
@@ -62,33 +55,24 @@ static bool write_any(int32_t kind, FlWriter *w, const FlWorld *world, const Any
 {
     switch (kind) {
     case 0:
-        fl_call_message_write(w, &any->call);
+        fl__call_message_write(w, &any->call);
         return true;
     case 1:
-        fl_answer_message_write(w, &any->answer);
+        fl__answer_message_write(w, &any->answer);
         return true;
     case 2:
-        fl_estate_message_write(w, &any->estate);
+        fl__handover_message_write(w, &any->estate);
         return true;
     case 3:
-        fl_ask_message_write(w, &any->ask);
-        return true;
-    case 4:
-        fl_claim_message_write(w, &any->claim);
-        return true;
-    case 5:
-        fl_claimed_message_write(w, &any->claimed);
-        return true;
-    case 6:
         return fl_hit_call_write(w, world, &any->hit);
-    case 7:
-        return fl_death_call_write(w, &any->death);
-    case 8:
-        return fl_pickup_call_write(w, &any->pickup);
-    case 9:
-        return fl_door_call_write(w, &any->door);
+    case 4:
+        return fl__death_call_write(w, &any->death);
+    case 5:
+        return fl__pickup_call_write(w, &any->pickup);
+    case 6:
+        return fl__door_call_write(w, &any->door);
     default:
-        return fl_missile_call_write(w, world, &any->missile);
+        return fl__missile_call_write(w, world, &any->missile);
     }
 }
 
@@ -112,125 +96,156 @@ static void read_bytes(int32_t kind, const uint8_t *data, int32_t size)
 
 // ---------------------------------------------------------------- tables
 
-typedef struct Script {
-    const uint8_t *bytes;
-    size_t left;
+typedef struct Game {
+    Script script;
     FlCalls *calls;
     FlTime now;
     uint8_t decided[SERIALS];
     uint32_t results;
-} Script;
+} Game;
 
-static uint8_t take(Script *script)
+static void hear(Game *game)
 {
-    if (script->left == 0) {
-        return 0;
-    }
-    script->left--;
-    return *script->bytes++;
-}
-
-static void hear(Script *script)
-{
-    FlCallMessage m = {.key = {take(script), 3, 1}, .number = 1};
-    m.until = (FlTime)take(script) * FL_MS(200);
+    FlCallMessage m = {.key = {script_take(&game->script), 3, 1}, .number = 1};
+    m.until = (FlTime)script_take(&game->script) * FL_MS(200);
     m.until -= m.until % FL_US(250);
-    FlCallHeard heard = fl_calls_hear(script->calls, &m, script->now);
-    if (heard == FL_HEARD_APPLIED || heard == FL_HEARD_REFUSED) {
-        CHECK(script->decided[m.key.serial] == (heard == FL_HEARD_APPLIED ? 2 : 1));
+    FlCallReceived heard = fl__calls_receive(game->calls, &m, game->now);
+    if (heard == FL_RECEIVED_APPLIED || heard == FL_RECEIVED_REFUSED) {
+        CHECK(game->decided[m.key.serial] == (heard == FL_RECEIVED_APPLIED ? 2 : 1));
     }
 }
 
 // The same call may come with another end, which no caller does: then it may be decided again.
-static void decide(Script *script)
+static void decide(Game *game)
 {
     FlCallMessage m;
-    if (fl_calls_take(script->calls, &m) == FL_OK) {
-        bool applied = (take(script) & 1u) != 0;
-        CHECK(fl_calls_open(script->calls, m.number));
-        CHECK(fl_calls_decide(script->calls, m.key, applied) == FL_OK);
-        CHECK(fl_calls_decide(script->calls, m.key, applied) == FL_NOT_FOUND);
-        script->decided[m.key.serial] = applied ? 2 : 1;
+    if (fl__calls_take(game->calls, &m) == FL_OK) {
+        bool applied = (script_take(&game->script) & 1u) != 0;
+        CHECK(fl__calls_open(game->calls, m.number));
+        CHECK(fl__calls_decide(game->calls, m.key, applied) == FL_OK);
+        CHECK(fl__calls_decide(game->calls, m.key, applied) == FL_NOT_FOUND);
+        game->decided[m.key.serial] = applied ? 2 : 1;
     }
 }
 
-static void ask(Script *script)
+static void ask(Game *game)
 {
-    FlCallDef def = {.kind = take(script), .bytes = "abc", .count = take(script) % 4};
-    uint8_t predicted = take(script);
+    FlCallDef def = {.kind = script_take(&game->script),
+                     .bytes = "abc",
+                     .count = script_take(&game->script) % 4};
+    uint8_t predicted = script_take(&game->script);
     def.predicted = predicted % 2 == 0 ? &predicted : NULL;
     def.predicted_count = predicted % 2 == 0 ? 1 : 0;
     FlCallKey self = {0, 9, 1};
     uint32_t serial;
-    FlResult result = fl_calls_ask(script->calls, &def, self, 1, 0, 5, script->now, &serial);
+    FlResult result = fl__calls_ask(game->calls, &def, self, 1, 0, 5, game->now, &serial);
     CHECK(result == FL_OK || result == FL_WOULD_BLOCK);
     FlCallMessage m;
-    while (fl_calls_due(script->calls, script->now, &m)) {
-        CHECK(m.until > script->now);
+    while (fl__calls_due(game->calls, game->now, &m)) {
+        CHECK(m.until > game->now);
     }
 }
 
-static void learn(Script *script)
+static void learn(Game *game)
 {
-    FlAnswerMessage m = {.key = {take(script), 9, 1}, .number = 1};
-    m.answer = (FlAnswer)(take(script) % 3);
-    (void)fl_calls_answered(script->calls, &m, script->now);
-    uint8_t state = take(script);
-    fl_calls_state(script->calls, 1, (uint16_t)(5 + take(script)), &state, 1, script->now);
+    FlAnswerMessage m = {.key = {script_take(&game->script), 9, 1}, .number = 1};
+    m.answer = (FlAnswer)(script_take(&game->script) % 3);
+    (void)fl__calls_answered(game->calls, &m, game->now);
+    uint8_t state = script_take(&game->script);
+    fl__calls_state(game->calls, 1, (uint16_t)(5 + script_take(&game->script)), &state, 1,
+                    game->now);
     FlCallResult result;
-    while (fl_calls_done(script->calls, script->now, &result) == FL_OK) {
-        script->results++;
+    while (fl__calls_done(game->calls, game->now, &result) == FL_OK) {
+        game->results++;
     }
 }
 
-static void hand_on(Script *script)
+static void hand_on(Game *game)
 {
-    FlEstateMessage estate = {.number = 1};
+    FlHandoverMessage estate = {.number = 1};
     FlCallMessage m;
-    while (fl_calls_unheard(script->calls, 1, &m)) {
+    while (fl__calls_unreceived(game->calls, 1, &m)) {
     }
-    if (fl_calls_leave(script->calls, 1, script->now, &estate)) {
-        CHECK(fl_calls_inherit(script->calls, &estate, script->now));
+    if (fl__calls_leave(game->calls, 1, game->now, &estate)) {
+        CHECK(fl__calls_inherit(game->calls, &estate, game->now));
     }
+}
+
+// A missile and a hit, said and judged.
+static void shoot(Game *game)
+{
+    FlWorldDef def = fl_world_def_default();
+    FlWorld world;
+    CHECK(fl_world_init(&def, &world) == FL_OK);
+    FlMissileCall missile = {.shooter = script_take(&game->script) % 8, .time = game->now};
+    missile.position = fl_vec3(script_take(&game->script), script_take(&game->script), 0.0);
+    missile.velocity =
+        fl_vec3(script_take(&game->script) - 128.0, script_take(&game->script) - 128.0, 0.0);
+    uint8_t bytes[ROOM];
+    FlWriter w;
+    FlReader r;
+    fl_writer_init(&w, bytes, sizeof bytes);
+    if (fl__missile_call_write(&w, &world, &missile)) {
+        fl_reader_init(&r, bytes, fl_writer_size(&w));
+        CHECK(fl__missile_call_read(&r, &world, &missile));
+    }
+    FlState state = {.time = game->now, .velocity = fl_vec3(script_take(&game->script), 0.0, 0.0)};
+    FlModel model = script_take(&game->script) % 2 == 0 ? FL_MODEL_LINEAR : FL_MODEL_STILL;
+    FlMotion target = fl_motion_make(model, &state);
+    FlTime when;
+    double near = fl__missile_nearest(&missile, &target, game->now, game->now + FL_SEC(2), &when);
+    CHECK(near >= 0.0 && when >= game->now && when <= game->now + FL_SEC(2));
+    FlHitRules rules = fl_hit_rules_default();
+    FlHitCall hit = {.time = game->now - FL_MS(8) * script_take(&game->script),
+                     .target = missile.position};
+    FlPose seen = {.position =
+                       fl_vec3(script_take(&game->script), script_take(&game->script), 0.0)};
+    FlHitVerdict verdict =
+        fl__hit_verify(&rules, &hit, script_take(&game->script) % 8 == 0 ? NULL : &seen,
+                       missile.position, game->now);
+    CHECK(fl__hit_verdict_name(verdict)[0] != '\0' && fl__calls_count_name(0)[0] != '\0');
 }
 
 static void run(const uint8_t *data, size_t size)
 {
-    Script script = {.bytes = data, .left = size, .now = FL_SEC(1)};
-    FlCallsDef def = fl_calls_def_default();
+    Game game = {.script = {data, size}, .now = FL_SEC(1)};
+    FlCallsDef def = fl__calls_def_default();
     def.asked_capacity = 4;
-    def.heard_capacity = 8;
-    CHECK(fl_calls_create(&def, &script.calls) == FL_OK);
-    while (script.left > 0) {
-        switch (take(&script) % 6) {
+    def.received_capacity = 8;
+    CHECK(fl__calls_create(&def, &game.calls) == FL_OK);
+    while (game.script.left > 0) {
+        switch (script_take(&game.script) % 7) {
         case 0:
-            hear(&script);
+            hear(&game);
             break;
         case 1:
-            decide(&script);
+            decide(&game);
             break;
         case 2:
-            ask(&script);
+            ask(&game);
             break;
         case 3:
-            learn(&script);
+            learn(&game);
             break;
         case 4:
-            hand_on(&script);
+            hand_on(&game);
+            break;
+        case 5:
+            shoot(&game);
             break;
         default:
-            script.now += (FlTime)take(&script) * FL_MS(20);
+            game.now += (FlTime)script_take(&game.script) * FL_MS(20);
             break;
         }
     }
     FlCallResult result;
-    while (fl_calls_done(script.calls, script.now + FL_SEC(60), &result) == FL_OK) {
-        script.results++;
+    while (fl__calls_done(game.calls, game.now + FL_SEC(60), &result) == FL_OK) {
+        game.results++;
     }
-    FlCallStats stats = fl_calls_stats(script.calls);
-    CHECK(stats.count[FL_CALLS_ASKED] == script.results);
-    CHECK(fl_calls_deadline(script.calls) == FL_FOREVER);
-    fl_calls_destroy(script.calls);
+    FlCallStats stats = fl__calls_stats(game.calls);
+    CHECK(stats.count[FL_CALLS_ASKED] == game.results);
+    CHECK(fl__calls_deadline(game.calls) == FL_FOREVER);
+    fl__calls_destroy(game.calls);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

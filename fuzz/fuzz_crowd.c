@@ -6,27 +6,14 @@
 // the future, what we send fits, and an honest member to whom it goes finds nothing wrong with it.
 #include "fuzz.h"
 
+#include "crowd/packets.h"
 #include "crowd/private.h"
 
 #include <string.h>
 
 #define CHECK(condition) ((condition) ? (void)0 : fl_assert_failed(#condition, __FILE__, __LINE__))
 
-enum { SELF = 1, PEER = 2, MEMBERS = 14, LANES = 24, FEW_LANES = 8, EARLY_MS = 250 };
-
-typedef struct Script {
-    const uint8_t *at;
-    size_t left;
-} Script;
-
-static uint8_t take(Script *script)
-{
-    if (script->left == 0) {
-        return 0;
-    }
-    script->left--;
-    return *script->at++;
-}
+enum { SELF = 1, PEER = 2, MEMBERS = 14, LIGHTS = 24, FEW_LIGHTS = 8, EARLY_MS = 250 };
 
 typedef struct Scene {
     FlWorld world;
@@ -38,21 +25,20 @@ typedef struct Scene {
 
 // ---------------------------------------------------------------- what must hold
 
-static void check_lanes(const FlCrowd *c)
+static void check_lights(const FlCrowd *c)
 {
     int32_t open = 0;
     int32_t planned = 0;
-    for (int32_t i = 0; i < c->def.lane_capacity; i++) {
-        const FlCrowdLane *lane = &c->lanes[i];
-        if (lane->member != FL__NOBODY) {
-            CHECK(lane->member > 0 && lane->member < MEMBERS && lane->member != SELF);
-            CHECK(c->lane_of[lane->member] == i);
-            CHECK(lane->packed_bytes >= 0 && lane->packed_bytes <= FL_UPDATE_BYTES_MAX);
+    for (int32_t i = 0; i < c->def.light_capacity; i++) {
+        const FlCrowdLight *light = &c->lights[i];
+        if (light->member != FL__NOBODY) {
+            CHECK(light->member > 0 && light->member < MEMBERS && light->member != SELF);
+            CHECK(c->light_of[light->member] == i);
             open++;
-            planned += lane->planned ? 1 : 0;
+            planned += light->planned ? 1 : 0;
         }
     }
-    CHECK(open == c->stats.lanes && planned == c->stats.planned);
+    CHECK(open == c->stats.lights && planned == c->stats.planned);
 }
 
 static void check_watching(const FlCrowd *c)
@@ -63,18 +49,17 @@ static void check_watching(const FlCrowd *c)
         const FlCrowdWatcher *watcher = &c->watchers[i];
         if (watcher->of != FL__NOBODY) {
             CHECK(i < c->watcher_end);
-            CHECK(c->lanes[watcher->lane].member != FL__NOBODY);
-            CHECK(c->lanes[watcher->lane].member != watcher->of);
+            CHECK(c->lights[watcher->light].member != FL__NOBODY);
             watchers++;
-            passed_on += watcher->of != SELF ? 1 : 0;
+            passed_on += watcher->forwarded ? 1 : 0;
         }
     }
     CHECK(watchers == c->stats.watchers && passed_on == c->stats.passed_on);
     int32_t sources = 0;
     for (int32_t i = 0; i < c->def.focus_count; i++) {
         const FlCrowdSource *source = &c->sources[i];
-        if (source->member != FL__NOBODY) {
-            CHECK(c->source_of[source->member] == i && source->member != SELF);
+        if (source->of != FL__NOBODY) {
+            CHECK(c->known[source->of].source == i);
             CHECK(source->via > 0 && source->via < MEMBERS && source->via != SELF);
             sources++;
         }
@@ -82,35 +67,37 @@ static void check_watching(const FlCrowd *c)
     CHECK(sources == c->stats.sources);
     for (int32_t i = 0; i < FL__REDIRECTS; i++) {
         const FlCrowdRedirect *redirect = &c->redirects[i];
-        CHECK(redirect->lane == FL__NOBODY || c->lanes[redirect->lane].member != FL__NOBODY);
+        CHECK(redirect->light == FL__NOBODY || c->lights[redirect->light].member != FL__NOBODY);
     }
 }
 
 static void check(const Scene *scene)
 {
     const FlCrowd *c = scene->crowd;
-    check_lanes(c);
+    check_lights(c);
     check_watching(c);
     for (int32_t m = 0; m < MEMBERS; m++) {
         FlCrowdView view;
-        if (fl_crowd_view(c, m, &view) == FL_OK) {
+        if (fl__crowd_view(c, (uint32_t)m, true, &view) == FL_OK) {
             CHECK(m > 0 && m != SELF && c->present[m]);
             CHECK(view.stamp <= scene->now + FL_MS(EARLY_MS) && view.arrived <= scene->now);
             CHECK(view.via > 0 && view.via < MEMBERS && view.hops >= 0 && view.hops <= 15);
             CHECK((view.via == m) == (view.hops == 0));
         }
     }
-    CHECK(fl_crowd_deadline(c, scene->now) >= scene->now);
+    CHECK(fl__crowd_deadline(c, scene->now) >= scene->now);
 }
 
 // ---------------------------------------------------------------- what others say
 
 static void put_update(FlWriter *w, Script *script, const Scene *scene)
 {
-    FlState state = {.time = scene->now + FL_MS(4) * ((int32_t)take(script) - 200)};
-    state.position = fl_vec3((double)take(script) * 9.0 - 1000.0, (double)take(script), 0.0);
+    FlState state = {.time = scene->now + FL_MS(4) * ((int32_t)script_take(script) - 200)};
+    state.position =
+        fl_vec3((double)script_take(script) * 9.0 - 1000.0, (double)script_take(script), 0.0);
     FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &state);
-    FlUpdate update = {(uint32_t)(take(script) % (MEMBERS + 2)), take(script) & 3u, motion};
+    FlUpdate update = {(uint32_t)(script_take(script) % (MEMBERS + 2)), script_take(script) & 3u,
+                       motion};
     bool wide;
     if (fl_update_round(&scene->world, &motion, &update.motion, &wide) == FL_OK) {
         CHECK(fl_update_encode(w, &scene->world, &update));
@@ -119,28 +106,35 @@ static void put_update(FlWriter *w, Script *script, const Scene *scene)
 
 static void put_section(FlWriter *w, Script *script, const Scene *scene)
 {
-    uint8_t kind = (uint8_t)(1 + take(script) % 6);
+    uint8_t which = script_take(script); // the newer kinds come last
+    uint8_t kind = which >= 240 ? KIND_MISSED : (uint8_t)(1 + which % 6);
     fl_writer_put(w, kind, 8);
     int32_t plain = 0; // bytes that are the script's
     if (kind == 2 || kind == 3) {
-        uint8_t head = (uint8_t)(take(script) % 4);
+        uint8_t head = (uint8_t)(script_take(script) % 4);
         fl_writer_put(w, head, 8);
         for (int32_t i = 0; i < (kind == 2 ? 1 : head); i++) {
             put_update(w, script, scene);
         }
+    } else if (kind == KIND_MISSED) {
+        uint8_t count = (uint8_t)(1 + script_take(script) % 4);
+        fl_writer_put(w, count, 8);
+        for (int32_t i = 0; i < count; i++) {
+            fl_writer_put(w, 1u + script_take(script) % (MEMBERS - 1u), 16);
+        }
     } else if (kind == 1) {
         plain = 10;
     } else if (kind != 6) {
-        fl_writer_put(w, take(script) % (MEMBERS + 1), 16);
-        uint8_t count = (uint8_t)(take(script) % 4);
+        fl_writer_put(w, script_take(script) % (MEMBERS + 1), 16);
+        uint8_t count = (uint8_t)(script_take(script) % 4);
         fl_writer_put(w, count, 8);
         plain = kind == 4 ? 2 : 0;
         for (int32_t i = 0; kind == 5 && i < count; i++) {
-            fl_writer_put(w, take(script) % (MEMBERS + 1), 16);
+            fl_writer_put(w, script_take(script) % (MEMBERS + 1), 16);
         }
     }
     for (int32_t i = 0; i < plain; i++) {
-        fl_writer_put(w, take(script), 8);
+        fl_writer_put(w, script_take(script), 8);
     }
 }
 
@@ -149,11 +143,11 @@ static void say(Scene *scene, Script *script)
     uint8_t bytes[FL_CROWD_PACKET_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    int32_t from = take(script) % MEMBERS;
-    uint8_t how = take(script);
+    int32_t from = script_take(script) % MEMBERS;
+    uint8_t how = script_take(script);
     if (how % 4 == 0) {
-        for (int32_t i = take(script); i > 0; i--) {
-            fl_writer_put(&w, take(script), 8);
+        for (int32_t i = script_take(script); i > 0; i--) {
+            fl_writer_put(&w, script_take(script), 8);
         }
     } else {
         scene->number = (uint16_t)(scene->number + how % 5);
@@ -162,7 +156,7 @@ static void say(Scene *scene, Script *script)
             put_section(&w, script, scene);
         }
     }
-    fl_crowd_receive(scene->crowd, from, bytes, fl_writer_size(&w), scene->now);
+    fl__crowd_receive(scene->crowd, from, bytes, fl_writer_size(&w), scene->now);
 }
 
 // ---------------------------------------------------------------- what we do
@@ -172,26 +166,49 @@ static void send_all(Scene *scene, int32_t room)
     uint8_t bytes[FL_CROWD_PACKET_BYTES];
     int32_t count;
     int32_t to;
-    for (int32_t i = 0; fl_crowd_next(scene->crowd, scene->now, bytes, room, &count, &to); i++) {
-        CHECK(i < 4 * LANES && count > 2 && count <= room);
-        CHECK(scene->crowd->lane_of[to] != FL__NOBODY);
+    for (int32_t i = 0; fl__crowd_next(scene->crowd, scene->now, bytes, room, &count, &to); i++) {
+        CHECK(i < 4 * LIGHTS && count > 2 && count <= room);
+        CHECK(scene->crowd->light_of[to] != FL__NOBODY);
         if (to == PEER) {
-            fl_crowd_receive(scene->peer, SELF, bytes, count, scene->now);
+            fl__crowd_receive(scene->peer, SELF, bytes, count, scene->now);
             CHECK(scene->peer->stats.malformed == 0);
         }
     }
     int32_t member;
-    while (fl_crowd_parted(scene->crowd, scene->now, &member)) {
-        fl_crowd_lane_close(scene->crowd, member);
+    while (fl__crowd_next_to_close(scene->crowd, scene->now, &member)) {
+        fl__crowd_light_close(scene->crowd, member);
     }
 }
 
 static void introduce(Scene *scene, int32_t member)
 {
     if (member > SELF && scene->crowd->present[member] &&
-        fl_crowd_lane_open(scene->crowd, member, scene->now) == FL_OK && member == PEER) {
-        CHECK(fl_crowd_lane_open(scene->peer, SELF, scene->now) == FL_OK);
+        fl__crowd_light_open(scene->crowd, member, scene->now) == FL_OK && member == PEER) {
+        CHECK(fl__crowd_light_open(scene->peer, SELF, scene->now) == FL_OK);
     }
+}
+
+// A member comes or goes, and its entity of the same number.
+static void crowd_member(FlCrowd *crowd, int32_t member, bool present)
+{
+    fl__crowd_member(crowd, member, present);
+    if (member > 0) {
+        fl__crowd_entity(crowd, (uint32_t)member, present ? member : FL__NOBODY, 0);
+    }
+}
+
+static void crowd_set(FlCrowd *crowd, const FlState *state)
+{
+    FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, state);
+    FlUpdate update = {SELF, 0, motion};
+    uint8_t packed[FL_UPDATE_BYTES_MAX];
+    bool wide;
+    FlWriter w;
+    fl_writer_init(&w, packed, sizeof packed);
+    CHECK(fl_update_round(&crowd->world, &motion, &update.motion, &wide) == FL_OK);
+    CHECK(fl_update_encode(&w, &crowd->world, &update));
+    fl__crowd_entity(crowd, SELF, SELF, 0);
+    CHECK(fl__crowd_export(crowd, SELF, packed, fl_writer_size(&w), update.motion.time) == FL_OK);
 }
 
 static void step(Scene *scene, Script *script)
@@ -200,36 +217,41 @@ static void step(Scene *scene, Script *script)
     FlCrowd *crowd = scene->crowd;
     int32_t member;
     FlState state = {.time = scene->now};
-    switch (take(script) % 10) {
+    switch (script_take(script) % 11) {
     case 0:
-        scene->now += FL_MS(take(script)) * 2;
+        scene->now += FL_MS(script_take(script)) * 2;
         break;
     case 1:
-        member = take(script);
-        fl_crowd_member(crowd, member / 2 % MEMBERS, member % 2 == 0);
+        member = script_take(script);
+        crowd_member(crowd, member / 2 % MEMBERS, member % 2 == 0);
         break;
     case 2:
-        introduce(scene, take(script) % MEMBERS);
+        introduce(scene, script_take(script) % MEMBERS);
         break;
     case 3:
-        member = take(script) % MEMBERS;
-        fl_crowd_look(crowd, member, (double)take(script) / 64.0);
+        member = script_take(script) % MEMBERS;
+        fl__crowd_look(crowd, (uint32_t)member, (double)script_take(script) / 64.0);
         break;
     case 4:
-        state.position.x = take(script);
-        CHECK(fl_crowd_set(crowd, &state) == FL_OK);
+        state.position.x = script_take(script);
+        crowd_set(crowd, &state);
         break;
     case 5:
-        fl_crowd_plan(crowd, orders[take(script) % 4]);
+        fl__crowd_plan(crowd, orders[script_take(script) % 4]);
         break;
     case 6:
-        send_all(scene, FL_CROWD_ROOM_BYTES + take(script) * 3);
+        send_all(scene, FL_CROWD_ROOM_BYTES + script_take(script) * 3);
         break;
     case 7:
-        while (fl_crowd_wanted(crowd, scene->now, &member)) {
+        while (fl__crowd_next_to_open(crowd, scene->now, &member)) {
             CHECK(member > SELF && member < MEMBERS && crowd->present[member]);
             introduce(scene, member);
         }
+        break;
+    case 8: // given away, or made again
+        member = script_take(script) % MEMBERS;
+        fl__crowd_entity(crowd, 16u + script_take(script) % 8u, member > 0 ? member : FL__NOBODY,
+                         script_take(script));
         break;
     default:
         say(scene, script);
@@ -242,21 +264,22 @@ static void begin(Scene *scene, Script *script)
     FlWorldDef world = fl_world_def_default();
     world.entity_capacity = 64;
     CHECK(fl_world_init(&world, &scene->world) == FL_OK);
-    FlCrowdDef def = fl_crowd_def_default();
-    uint8_t how = take(script);
+    FlCrowdDef def = fl__crowd_def_default();
+    uint8_t how = script_take(script);
     def.self = SELF;
     def.member_capacity = MEMBERS;
-    def.lane_capacity = how % 32 < 16 ? LANES : FEW_LANES;
+    def.light_capacity = how % 32 < 16 ? LIGHTS : FEW_LIGHTS;
     def.stream_capacity = 4;
     def.focus_count = 1 + how % 3;
+    def.entity_capacity = world.entity_capacity;
     def.shared = how % 8 != 0;
     def.upload_bytes_s = how % 2 == 0 ? 0.0 : 4000.0;
-    CHECK(fl_crowd_create(&def, &scene->world, scene->now, &scene->crowd) == FL_OK);
+    CHECK(fl__crowd_create(&def, &scene->world, scene->now, &scene->crowd) == FL_OK);
     def.self = PEER;
-    CHECK(fl_crowd_create(&def, &scene->world, scene->now, &scene->peer) == FL_OK);
+    CHECK(fl__crowd_create(&def, &scene->world, scene->now, &scene->peer) == FL_OK);
     for (int32_t m = 1; m < MEMBERS; m++) {
-        fl_crowd_member(scene->crowd, m, true);
-        fl_crowd_member(scene->peer, m, true);
+        crowd_member(scene->crowd, m, true);
+        crowd_member(scene->peer, m, true);
     }
     for (int32_t m = 2; m < 7; m++) {
         introduce(scene, m);
@@ -275,7 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         step(&scene, &script);
         check(&scene);
     }
-    fl_crowd_destroy(scene.crowd);
-    fl_crowd_destroy(scene.peer);
+    fl__crowd_destroy(scene.crowd);
+    fl__crowd_destroy(scene.peer);
     return 0;
 }

@@ -9,6 +9,7 @@
 // the counter; whatever is taken must leave its invariants true.
 #include "fuzz.h"
 
+#include "link/link.h"
 #include "link/private.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static FlLinkDef small_def(uint8_t mode)
     FlLinkDef def = fl_link_def_default();
     def.sent_capacity = 16;
     def.send_bytes = def.receive_bytes = 700;
-    def.numbered_below = (mode & 2) != 0;
+    def.external_sequence = (mode & 2) != 0;
     return def;
 }
 
@@ -61,7 +62,7 @@ static FlTime converse(FlLink *peer, FlLink *link)
         if (i % 4 != 2) {
             CHECK(fl_link_receive(peer, now, sequence, bytes, size, &packet) == 0);
         }
-        while (fl_link_poll_fate(peer, &event) == FL_OK || fl_link_poll_fate(link, &event) == 0) {
+        while (fl_link_take_fate(peer, &event) == FL_OK || fl_link_take_fate(link, &event) == 0) {
         }
     }
     return now;
@@ -78,7 +79,7 @@ static void check_invariants(const FlLink *link)
     for (int32_t i = 0; i < STREAM_COUNT; i++) {
         const Stream *s = &link->out->stream[i];
         CHECK(s->out_first <= s->out_next && s->out_next - s->out_first <= FL_LINK_WINDOW);
-        CHECK(s->in_ring.tail - s->in_ring.head <= s->in_ring.capacity);
+        CHECK(s->in_ring.put - s->in_ring.taken <= s->in_ring.capacity);
         CHECK(s->in_offset >= 0 && s->in_offset < FL_LINK_FRAGMENT_BYTES);
     }
 }
@@ -135,10 +136,10 @@ static void live_on(Stage *stage)
     while (fl_link_take(stage->link, bytes, FL_LINK_PACKET_BYTES, &count) == FL_OK) {
     }
     FlFateEvent event;
-    while (fl_link_poll_fate(stage->link, &event) == FL_OK) {
+    while (fl_link_take_fate(stage->link, &event) == FL_OK) {
     }
     uint64_t sequence;
-    if (fl_link_wants_to_send(stage->link, stage->now)) {
+    if (fl__link_wants_to_send(stage->link, stage->now)) {
         CHECK(pack(stage->link, stage->now, bytes, &sequence) > 0);
     }
     FlLinkStats stats;
@@ -156,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FlLinkDef def = small_def(data[0]);
     Stage stage = {.link = open_link(&def), .mode = data[0]};
     size_t link_bytes;
-    fl_link_memory(&def, &link_bytes, &stage.buffer_bytes);
+    fl__link_memory(&def, &link_bytes, &stage.buffer_bytes);
     stage.before = (uint8_t *)malloc(stage.buffer_bytes);
     CHECK(stage.before != NULL);
     if ((stage.mode & 1) != 0) {

@@ -8,6 +8,7 @@
 // the checks of the links' own invariants.
 #include "fuzz.h"
 
+#include "link/link.h"
 #include "link/private.h"
 
 #include <stdlib.h>
@@ -108,7 +109,7 @@ static void take(State *s, int32_t i)
 static void poll_fates(State *s, int32_t i)
 {
     FlFateEvent event;
-    while (fl_link_poll_fate(s->end[i].link, &event) == FL_OK) {
+    while (fl_link_take_fate(s->end[i].link, &event) == FL_OK) {
         CHECK(event.tag < s->end[i].packets);
         Truth *truth = &s->end[i].truth[event.tag];
         CHECK(truth->told == 0);
@@ -222,7 +223,7 @@ static void step(State *s, int32_t i)
 {
     End *end = &s->end[i];
     fl_link_update(end->link, end->clock);
-    for (int32_t k = 0; k < 4 && fl_link_wants_to_send(end->link, end->clock); k++) {
+    for (int32_t k = 0; k < 4 && fl__link_wants_to_send(end->link, end->clock); k++) {
         send(s, i, 0);
     }
     FlTime due = fl_link_deadline(end->link, end->clock);
@@ -280,7 +281,7 @@ static void operate(State *s)
         break;
     default:
         if (op >> 5 == 7) {
-            fl_link_close(s->end[i].link);
+            fl__link_close(s->end[i].link);
         }
         break;
     }
@@ -291,7 +292,7 @@ static void finish(State *s)
     for (int32_t i = 0; i < 2; i++) {
         End *end = &s->end[i];
         take(s, i);
-        fl_link_close(end->link);
+        fl__link_close(end->link);
         poll_fates(s, i);
         for (uint32_t n = 0; n < end->packets; n++) {
             CHECK(end->truth[n].told == 1);
@@ -313,7 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FlLinkDef def = fl_link_def_default();
         def.sent_capacity = 16 << (settings & 3);
         def.send_bytes = def.receive_bytes = 700;
-        def.numbered_below = (settings & 4) != 0;
+        def.external_sequence = (settings & 4) != 0;
         def.ack_delay_ns = (settings & 8) != 0 ? 0 : FL_MS(25);
         def.reorder_ns = (settings & 16) != 0 ? FL_MS(50) : FL_SEC(1);
         def.keep_alive_ns = (settings & 32 << i) != 0 ? FL_MS(300) : FL_FOREVER;

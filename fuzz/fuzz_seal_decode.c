@@ -6,6 +6,7 @@
 
 #include "fairlead/seal.h"
 #include "seal/private.h"
+#include "seal/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static void token_door(const uint8_t *data, size_t size)
     size_t room = FL_SEAL_TOKEN_BYTES - 1085;
     memcpy(bytes + 1085, data + head, rest < room ? rest : room);
     FlSealToken token;
-    if (fl_seal_token_read(bytes, &token) == FL_OK) {
+    if (fl__seal_token_read(bytes, &token) == FL_OK) {
         CHECK(token.address_count >= 1 && token.address_count <= FL_SEAL_ADDRESSES);
         CHECK(token.create_s <= token.expire_s);
     } else {
@@ -60,7 +61,7 @@ static void invite_door(const uint8_t *data, size_t size)
     FlSealInvite invite;
     if (fl_seal_invite_parse(text, &invite) == FL_OK) {
         char again[FL_SEAL_INVITE_TEXT];
-        fl_seal_invite_text(&invite, again);
+        fl__seal_invite_text(&invite, again);
         CHECK(strcmp(text, again) == 0);
     }
 }
@@ -70,11 +71,11 @@ static void introduction_door(const uint8_t *data, size_t size)
     FlReader r;
     fl_reader_init(&r, data, size < 4096 ? (int32_t)size : 4096);
     FlSealIntroduction m;
-    if (fl_seal_introduction_read(&r, &m)) {
+    if (fl__seal_introduction_read(&r, &m)) {
         uint8_t again[FL_SEAL_INTRODUCTION_BYTES];
         FlWriter w;
         fl_writer_init(&w, again, sizeof again);
-        fl_seal_introduction_write(&w, &m);
+        fl__seal_introduction_write(&w, &m);
         CHECK(!w.failed && w.bit_count == r.bit_count);
         CHECK(memcmp(again, data, (size_t)fl_writer_size(&w)) == 0);
     }
@@ -90,7 +91,7 @@ static FlSealServer *server_of(FlRandom *stream, FlAddress *own)
     def.address[0] = *own;
     def.address_count = 1;
     def.unix_s = 1000;
-    def.random = fl_seal_random_seeded(stream);
+    def.random = fl__seal_random_seeded(stream);
     FlSealServer *server = NULL;
     CHECK(fl_seal_server_create(&def, 0, &server) == FL_OK);
     return server;

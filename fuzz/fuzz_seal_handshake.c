@@ -10,6 +10,9 @@
 
 #include "fairlead/seal.h"
 
+#include "seal/seal.h"
+#include "seal/server.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +150,7 @@ static void keep(World *w, const FlSealed *out, int32_t client, bool up)
 // Is this address somebody's who is in? Then it has proved itself.
 static bool proved(const World *w, int32_t place)
 {
-    return fl_seal_server_at(w->server, place_of(place)).index1 != 0;
+    return fl__seal_server_at(w->server, place_of(place)).index1 != 0;
 }
 
 static FlSealDrop to_server(World *w, const uint8_t *bytes, int32_t count, int32_t place)
@@ -221,7 +224,7 @@ static void said_by_server(World *w, const FlSealed *out, uint8_t fate)
 static void connect(World *w, int32_t client, bool invited)
 {
     uint8_t token[FL_SEAL_TOKEN_BYTES];
-    FlSealRandom random = fl_seal_random_seeded(&w->stream);
+    FlSealRandom random = fl__seal_random_seeded(&w->stream);
     uint64_t unix_s = 1000 + (uint64_t)(w->now / FL_SEC(1));
     if (invited) {
         static const uint8_t user[FL_SEAL_USER_BYTES];
@@ -279,7 +282,7 @@ static void payload_up(World *w, int32_t client, uint8_t fate)
 
 static void payload_down(World *w, int32_t client, uint8_t fate)
 {
-    FlSealPeer peer = fl_seal_server_at(w->server, place_of(w->place[client]));
+    FlSealPeer peer = fl__seal_server_at(w->server, place_of(w->place[client]));
     FlSealPeerStatus status;
     if (fl_seal_server_status(w->server, peer, &status) != FL_OK) {
         return;
@@ -324,13 +327,13 @@ static void repeat(World *w, uint8_t which, uint8_t how)
 static void poll_events(World *w)
 {
     FlSealEvent event;
-    while (fl_seal_server_poll(w->server, &event) == FL_OK) {
+    while (fl_seal_server_take_event(w->server, &event) == FL_OK) {
         w->connected += event.kind == FL_SEAL_EVENT_CONNECTED ? 1
                         : event.kind == FL_SEAL_EVENT_GONE    ? -1
                                                               : 0;
     }
-    CHECK(w->connected == fl_seal_server_stats(w->server).connected);
-    CHECK(fl_seal_server_stats(w->server).events_lost == 0);
+    CHECK(w->connected == fl__seal_server_stats(w->server).connected);
+    CHECK(fl__seal_server_stats(w->server).events_lost == 0);
 }
 
 static void act(World *w)
@@ -374,14 +377,14 @@ static void act(World *w)
         w->place[client] = take(w) % PLACES; // its network changed
         break;
     case 13:
-        fl_seal_client_moved(w->clients[client], w->now);
+        fl__seal_client_moved(w->clients[client], w->now);
         break;
     case 14:
         fl_seal_client_disconnect(w->clients[client], w->now);
         break;
     default:
         fl_seal_server_disconnect(w->server, w->now,
-                                  fl_seal_server_at(w->server, place_of(take(w) % PLACES)));
+                                  fl__seal_server_at(w->server, place_of(take(w) % PLACES)));
         break;
     }
     poll_events(w);
@@ -390,7 +393,7 @@ static void act(World *w)
 static void start(World *w, bool standard)
 {
     FlSealServerDef server =
-        standard ? fl_seal_server_def_standard() : fl_seal_server_def_default();
+        standard ? fl__seal_server_def_standard() : fl_seal_server_def_default();
     w->stream.seed = 1;
     server.protocol_id = 7;
     server.slot_capacity = 2;
@@ -400,14 +403,14 @@ static void start(World *w, bool standard)
     server.address_count = 1;
     server.unix_s = 1000;
     server.disconnect_count = 3;
-    server.random = fl_seal_random_seeded(&w->stream);
+    server.random = fl__seal_random_seeded(&w->stream);
     memcpy(server.private_key, w->key, sizeof w->key);
     CHECK(fl_seal_server_create(&server, 0, &w->server) == FL_OK);
-    FlResult invited = fl_seal_server_invite(w->server, 0, server_place(), 3, 1060, &w->invite);
+    FlResult invited = fl__seal_server_invite(w->server, 0, server_place(), 3, 1060, &w->invite);
     CHECK(invited == (standard ? FL_FULL : FL_OK));
     for (int32_t i = 0; i < CLIENTS; i++) {
         FlSealClientDef client =
-            standard ? fl_seal_client_def_standard() : fl_seal_client_def_default();
+            standard ? fl__seal_client_def_standard() : fl_seal_client_def_default();
         client.random = server.random;
         client.disconnect_count = 3;
         CHECK(fl_seal_client_create(&client, &w->clients[i]) == FL_OK);

@@ -8,6 +8,8 @@
 
 #include "fairlead/motion.h"
 
+#include "motion/motion.h"
+
 #include <string.h>
 
 #define CHECK(condition) ((condition) ? (void)0 : fl_assert_failed(#condition, __FILE__, __LINE__))
@@ -84,12 +86,13 @@ static void check_decoded(const FlWorld *world, const FlUpdate *update, const ui
                           int32_t size)
 {
     CHECK(update->entity < (uint32_t)world->def.entity_capacity && update->life < 4);
-    CHECK(fl_motion_finite(&update->motion));
+    CHECK(fl__motion_finite(&update->motion));
     FlMotion again;
     bool wide;
     CHECK(fl_update_round(world, &update->motion, &again, &wide) == FL_OK);
     CHECK(same_motion(&again, &update->motion));
-    CHECK(size == fl_update_bytes(world, again.model, again.facing.kind, wide));
+    CHECK(size ==
+          fl__update_bytes(world, again.model, again.facing.kind, wide, again.fade.level != 0));
     uint8_t encoded[FL_UPDATE_BYTES_MAX];
     FlWriter writer;
     fl_writer_init(&writer, encoded, sizeof encoded);

@@ -9,6 +9,7 @@ blocks = re.findall(r"^```c\n(.*?)^```$", readme, re.S | re.M)
 problems = []
 if blocks != [example]:
     problems.append("README.md: its one C block is not examples/00_readme.c")
-if example.count("\n") >= 60:
-    problems.append("examples/00_readme.c: 60 lines or more")
+for name, most in (("00_readme.c", 35), ("00_readme.cpp", 30)):
+    if (tree.ROOT / "examples" / name).read_text().count("\n") > most:
+        problems.append(f"examples/{name}: more than {most} lines")
 tree.report(problems)

@@ -2,7 +2,7 @@
 
 build_packages="gcc libc6-dev cmake ninja-build pkgconf zlib1g-dev libjansson-dev libsodium-dev libsqlite3-dev libwebsockets-dev ca-certificates"
 command -v npm >/dev/null || build_packages="$build_packages npm" # fetches uPlot for the page; a node of one's own will do
-test_packages="libcmocka-dev libenet-dev python3 git g++ clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 cppcheck
+test_packages="libcmocka-dev libenet-dev python3 git g++ clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 cppcheck doxygen
     gcc-mingw-w64-x86-64-posix chromium"
 
 # Says what is needed where we cannot install it ourselves.

@@ -19,7 +19,7 @@ static int64_t now_ms(void)
 
 void progress_begin(Progress *progress, const char *what)
 {
-    *progress = (Progress){.what = what, .terminal = isatty(STDERR_FILENO) == 1};
+    *progress = (Progress){.what = what, .to_go_s = -1.0, .terminal = isatty(STDERR_FILENO) == 1};
     progress->begun_ms = now_ms();
 }
 
@@ -31,6 +31,16 @@ void progress_rename(Progress *progress, const char *what)
 double progress_seconds(const Progress *progress)
 {
     return (double)(now_ms() - progress->begun_ms) / 1000.0;
+}
+
+void progress_time(double seconds, char text[PROGRESS_TIME_BYTES])
+{
+    double number = seconds < 90.0 ? seconds : seconds < 5400.0 ? seconds / 60.0 : seconds / 3600.0;
+    const char *unit = seconds < 90.0 ? "s" : seconds < 5400.0 ? "min" : "h";
+    text[0] = '\0';
+    if (seconds >= 0.0) {
+        snprintf(text, PROGRESS_TIME_BYTES, ", about %.0f %s to go", number, unit);
+    }
 }
 
 void progress_step(Progress *progress, int64_t done, int64_t of)
@@ -47,8 +57,10 @@ void progress_step(Progress *progress, int64_t done, int64_t of)
     static const char empty[] = "--------------------";
     double share = (double)done / (double)of;
     int marks = share < 0.0 ? 0 : share > 1.0 ? BAR_MARKS : (int)(BAR_MARKS * share);
-    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %%", progress->what, marks, full,
-            BAR_MARKS - marks, empty, 100.0 * share);
+    char to_go[PROGRESS_TIME_BYTES];
+    progress_time(progress->to_go_s, to_go);
+    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %%%s", progress->what, marks, full,
+            BAR_MARKS - marks, empty, 100.0 * share, to_go);
     fflush(stderr);
 }
 

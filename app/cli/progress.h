@@ -11,8 +11,14 @@ typedef struct Progress {
     const char *what; ///< "reckoning"
     int64_t begun_ms;
     int64_t shown_ms; ///< When the line was last written; 0: not yet.
+    double to_go_s;   ///< Shown beside the bar; negative: not known.
     bool terminal;
 } Progress;
+
+#define PROGRESS_TIME_BYTES 48
+
+/// ", about 3 min to go"; "" for negative ones.
+void progress_time(double seconds, char text[PROGRESS_TIME_BYTES]);
 
 void progress_begin(Progress *progress, const char *what);
 

@@ -36,6 +36,11 @@ int play_bots_again(PlayTape *tape, int argc, char **argv)
                  .min = 1,
                  .max = PLAY_COUNT_MAX,
                  .help = "in a mesh or hybrid: each talks to at most so many directly (64)"});
+    play_options_add(&table, (Option){.name = "topology",
+                                      .value = "NAME",
+                                      .text = &choices.topology,
+                                      .help = "crowd: reserve for that only; else the host says "
+                                              "it (any)"});
     play_options_drive(&table, &choices);
     play_options_run(&table, &choices);
     PlayGuests guests = {.who = "fairlead bots",

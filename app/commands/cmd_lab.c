@@ -45,6 +45,7 @@ static const Command commands[] = {
     {"list", "the experiments there are", cmd_lab_list},
     {"run", "run one", cmd_lab_run},
     {"figures", "the pictures of the documentation, made again", cmd_lab_figures},
+    {"merge", "the result of shards that --shard has played", cmd_lab_merge},
     {"report", "a page about a run, or about several side by side", cmd_lab_report},
     {"runs", "those kept by run --db", cmd_lab_runs},
     {"verify", "the papers' claims, measured", cmd_lab_verify},

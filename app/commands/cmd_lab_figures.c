@@ -43,7 +43,7 @@ static bool draw(const Figure *figure, LabRequest *request, Text *svg)
 {
     LabRun run;
     LabResult result;
-    if (lab_request_run(request, &run, &result) != 0) {
+    if (lab_request_run(request, 0, NULL, &run, &result) != 0) {
         return false;
     }
     bool drawn = figure->chart < 0

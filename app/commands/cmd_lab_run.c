@@ -137,7 +137,7 @@ static int report(const LabRequest *request, const LabRun *run, const LabResult 
     return status;
 }
 
-static int run_experiment(LabRequest *request)
+static int run_experiment(LabRequest *request, int argc, char **argv)
 {
     LabRun run;
     LabResult result;
@@ -146,7 +146,10 @@ static int run_experiment(LabRequest *request)
     if (status != OPTIONS_GO_ON) {
         return status;
     }
-    status = lab_request_run(request, &run, &result);
+    status = lab_request_run(request, argc, argv, &run, &result);
+    if (status == 0 && request->units.shard != NULL) {
+        return 0; // its units are kept: lab merge reports
+    }
     if (status == 0) {
         status = report(request, &run, &result);
         lab_result_free(&result);
@@ -167,6 +170,12 @@ static void print_help(void)
 
 int cmd_lab_run(int argc, char **argv)
 {
+    UnitOptions units = {.jobs = 1};
+    return lab_run(argc, argv, &units);
+}
+
+int lab_run(int argc, char **argv, const UnitOptions *units)
+{
     static const char who[] = "fairlead lab run";
     if (argc < 2) {
         return command_fail(EXIT_BAD_INPUT, who, "an experiment is needed; see fairlead lab list");
@@ -179,8 +188,9 @@ int cmd_lab_run(int argc, char **argv)
     if (request == NULL) {
         return command_fail(EXIT_FAILED, who, "out of memory");
     }
+    request->units = *units;
     int status = lab_request_parse(request, argc - 1, argv + 1);
-    status = status == OPTIONS_GO_ON ? run_experiment(request) : status;
+    status = status == OPTIONS_GO_ON ? run_experiment(request, argc, argv) : status;
     free(request);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "app/cli/output.h"
 #include "app/cli/progress.h"
 #include "app/commands/commands.h"
+#include "app/lab/unit_store.h"
 #include "lab/claims/claims.h"
 #include "lab/report/report.h"
 
@@ -19,7 +20,7 @@ static const char summary[] =
     "Measures the papers' claims again: one line each, with numbers, 95 % intervals and a\n"
     "verdict, as soon as it is known. The exit status is 0 if every verdict is the expected one,\n"
     "1 if one has changed or an experiment failed: then the others go on, and its line says why.\n"
-    "Quick by default: few and short runs.";
+    "Quick by default: few and short runs. With --state it goes on where it was ended.";
 
 #define EXPECTATIONS_FILE "lab/claims/expectations.txt"
 
@@ -33,12 +34,15 @@ typedef struct Request {
     bool update;
     bool markdown;
     bool json;
+    UnitOptions units;
 } Request;
+
+enum { OWN_OPTIONS = 8 };
 
 static int parse(Request *request, int argc, char **argv)
 {
-    const Option options[] = {
-        {.name = "full", .flag = &request->full, .help = "many and long runs: minutes"},
+    Option options[OWN_OPTIONS + UNIT_OPTIONS] = {
+        {.name = "full", .flag = &request->full, .help = "many and long runs: hours of one core"},
         {.name = "only",
          .value = "ID[,ID...]",
          .text = &request->only,
@@ -62,6 +66,7 @@ static int parse(Request *request, int argc, char **argv)
         {.name = "markdown", .flag = &request->markdown, .help = "print docs/claims.md"},
         {.name = "json", .flag = &request->json, .help = "print JSON"},
     };
+    unit_options(&request->units, options + OWN_OPTIONS);
     const CommandLine line = {who, summary, options, sizeof options / sizeof *options};
     return options_parse(&line, argc, argv);
 }
@@ -199,34 +204,36 @@ typedef struct Verification {
     int32_t changed;
     bool kept;     ///< --update: the file has been written so far.
     bool any_told; ///< At least one.
+    UnitStore *store;
     Progress progress;
     double begun_s; ///< The group was.
     char what[80];  ///< Shown while it takes long.
 } Verification;
 
-static void begin_markdown(const Request *request)
+static void begin_markdown(const Request *request, int32_t units)
 {
     char day[REPORT_DATE_BYTES];
     report_date(time(NULL), day);
     day[strcspn(day, " ")] = '\0';
     printf("# The papers' claims, measured\n\n"
-           "Made by `build/fairlead lab verify%s --markdown > docs/claims.md` (version %s, seed "
-           "%lld, %s). Intervals are 95 %%,\nover runs; three figures in a row are at 100, 300 and "
-           "800 ms. [The guide](guide/lab.md) says how each is measured; "
+           "Made by `build/fairlead lab verify%s%s%s --seed %lld --markdown`: version %s, %s, %d "
+           "units of work. Intervals are 95 %%,\nover runs; three figures in a row are at 100, 300 "
+           "and 800 ms. [The guide](guide/lab.md) says how each is measured; "
            "`build/fairlead lab verify%s --only A1` repeats one of them.\n\n"
            "| id | claim | we call it true if | measured | verdict | shown by |\n"
            "|---|---|---|---|---|---|\n",
-           request->full ? " --full" : "", FL_VERSION, (long long)request->seed, day,
-           request->full ? " --full" : "");
+           request->full ? " --full" : "", request->only != NULL ? " --only " : "",
+           request->only != NULL ? request->only : "", (long long)request->seed, FL_VERSION, day,
+           (int)units, request->full ? " --full" : "");
 }
 
-static void begin(const Request *request)
+static void begin(const Request *request, int32_t units)
 {
     if (request->json) {
         printf("{\n \"version\": \"%s\",\n \"seed\": %lld,\n \"full\": %s,\n \"claims\": [",
                FL_VERSION, (long long)request->seed, request->full ? "true" : "false");
     } else if (request->markdown) {
-        begin_markdown(request);
+        begin_markdown(request, units);
     }
 }
 
@@ -317,11 +324,29 @@ static void print_sum(const ClaimSet *set, int32_t changed)
     printf("; as expected: %s\n", changed == 0 ? "all" : "not all");
 }
 
+/// What a quick run cannot decide.
+static void print_undecided(const ClaimSet *set)
+{
+    Text ids = {0};
+    for (int32_t i = 0; i < claim_count; i++) {
+        if (set->wanted[i] && set->findings[i].verdict == VERDICT_FEW_RUNS) {
+            text_add(&ids, "%s%s", ids.count > 0 ? "," : "", claims[i].id);
+        }
+    }
+    if (ids.count > 0) {
+        printf("more runs decide: fairlead lab verify --full --only %s\n", text_of(&ids));
+    }
+    text_free(&ids);
+}
+
 static void end(const Verification *v)
 {
     if (v->request->json) {
         puts("\n ]\n}");
     } else if (!v->request->markdown) {
+        if (!v->request->full) {
+            print_undecided(v->set);
+        }
         print_sum(v->set, v->changed);
     }
     fflush(stdout);
@@ -354,9 +379,37 @@ static int judge(const Verification *v, LabStatus measured)
 
 // ---------------------------------------------------------------- the command
 
-static void show_progress(void *ctx, int64_t done, int64_t of)
+/// A unit is done.
+static void show_progress(void *ctx)
 {
-    progress_step(&((Verification *)ctx)->progress, done, of);
+    Verification *v = (Verification *)ctx;
+    if (v->store != NULL) {
+        UnitCounts counts = unit_store_counts(v->store);
+        v->progress.to_go_s = counts.to_go_s;
+        progress_step(&v->progress, (int64_t)(1e6 * counts.share), 1000000);
+    }
+}
+
+static VerifyDef verify_def(const Request *request, LabUnits *units)
+{
+    return (VerifyDef){.full = request->full,
+                       .trace = request->trace,
+                       .seed = (uint64_t)request->seed,
+                       .units = units};
+}
+
+/// Goes through all units, to plan or to work.
+static void walk(void *ctx, LabUnits *units)
+{
+    const Verification *v = (const Verification *)ctx;
+    VerifyDef def = verify_def(v->request, units);
+    ClaimSet *set = (ClaimSet *)calloc(1, sizeof *set);
+    if (set != NULL) {
+        memcpy(set->wanted, v->set->wanted, sizeof set->wanted);
+        (void)claims_measure(&def, set);
+        claims_free(set);
+        free(set);
+    }
 }
 
 /// A bar on a terminal, else a line whenever a group is done.
@@ -373,7 +426,11 @@ static void show_group(void *ctx, const ClaimGroup *group, bool begins)
         return;
     }
     if (!v->progress.terminal) {
-        fprintf(stderr, "%s: %.1f s\n", v->what, now_s - v->begun_s);
+        UnitCounts counts = unit_store_counts(v->store);
+        char to_go[PROGRESS_TIME_BYTES];
+        progress_time(counts.to_go_s, to_go);
+        fprintf(stderr, "%s: %.1f s; %.0f %% done%s\n", v->what, now_s - v->begun_s,
+                100.0 * counts.share, to_go);
     }
     tell(v);
 }
@@ -411,7 +468,44 @@ static int check(const Request *request, ClaimSet *set, char **file)
     return check_expectations(request, set, *file != NULL ? *file : expectations_built_in);
 }
 
-static int verify(const Request *request, ClaimSet *set)
+static int open_store(Verification *v, int argc, char **argv)
+{
+    const Request *request = v->request;
+    json_t *identity = json_object();
+    (void)json_object_set_new(identity, "command", json_string("verify"));
+    (void)json_object_set_new(identity, "full", json_boolean(request->full));
+    (void)json_object_set_new(identity, "seed", json_integer((json_int_t)request->seed));
+    (void)json_object_set_new(identity, "trace", json_string(request->trace));
+    UnitStoreDef def = {.who = who,
+                        .options = request->units,
+                        .identity = identity,
+                        .argc = argc,
+                        .argv = argv,
+                        .tick_fn = show_progress,
+                        .walk_fn = walk,
+                        .ctx = v};
+    return unit_store_open(&def, &v->store);
+}
+
+/// Measures and tells.
+static int conclude(Verification *v)
+{
+    VerifyDef def = verify_def(v->request, unit_store_units(v->store));
+    def.group_fn = show_group;
+    def.group_ctx = v;
+    if (v->request->units.shard != NULL) {
+        (void)claims_measure(&def, v->set);
+        progress_end(&v->progress);
+        return unit_store_conclude_shard(v->store);
+    }
+    begin(v->request, unit_store_counts(v->store).all);
+    LabStatus measured = claims_measure(&def, v->set);
+    tell(v);
+    end(v);
+    return judge(v, measured);
+}
+
+static int verify(const Request *request, ClaimSet *set, int argc, char **argv)
 {
     char *file = NULL;
     int status = check(request, set, &file);
@@ -420,17 +514,11 @@ static int verify(const Request *request, ClaimSet *set)
                           .set = set,
                           .expected = file != NULL ? file : expectations_built_in};
         progress_begin(&v.progress, "verifying");
-        VerifyDef def = {.full = request->full,
-                         .trace = request->trace,
-                         .seed = (uint64_t)request->seed,
-                         .progress_fn = show_progress,
-                         .progress_ctx = &v,
-                         .group_fn = show_group};
-        begin(request);
-        LabStatus measured = claims_measure(&def, set);
-        tell(&v);
-        end(&v);
-        status = judge(&v, measured);
+        status = open_store(&v, argc, argv);
+        if (status == OPTIONS_GO_ON) {
+            status = conclude(&v);
+            unit_store_close(v.store);
+        }
     }
     free(file);
     return status;
@@ -438,7 +526,13 @@ static int verify(const Request *request, ClaimSet *set)
 
 int cmd_lab_verify(int argc, char **argv)
 {
-    Request request = {.trace = "data/tanks/match01.csv.gz", .seed = 1};
+    UnitOptions units = {.jobs = 1};
+    return lab_verify(argc, argv, &units);
+}
+
+int lab_verify(int argc, char **argv, const UnitOptions *units)
+{
+    Request request = {.trace = "data/tanks/match01.csv.gz", .seed = 1, .units = *units};
     int status = parse(&request, argc, argv);
     if (status != OPTIONS_GO_ON) {
         return status;
@@ -447,7 +541,7 @@ int cmd_lab_verify(int argc, char **argv)
     if (set == NULL) {
         return command_fail(EXIT_FAILED, who, "out of memory");
     }
-    status = verify(&request, set);
+    status = verify(&request, set, argc, argv);
     claims_free(set);
     free(set);
     return status;

@@ -6,6 +6,8 @@
 #include "app/play/play_key.h"
 #include "app/play/play_options.h"
 
+#include "fairlead/net.h"
+
 static const char who[] = "fairlead serve";
 
 static const char summary[] =
@@ -29,6 +31,7 @@ static void add_game(PlayOptions *table, PlayChoices *c)
     play_options_add(table,
                      (Option){.name = "play", .flag = &c->play, .help = "with one for you, too"});
     play_options_drive(table, c);
+    play_options_authority(table, c);
     play_options_add(table, (Option){.name = "course",
                                      .value = "NAME",
                                      .text = &c->rules.course,
@@ -77,8 +80,8 @@ static void add_door(PlayOptions *table, PlayChoices *c)
                         .value = "NAME",
                         .text = &c->topology,
                         .help = "star: everything through us; mesh: players directly; hybrid: "
-                                "directly\nwhere they can, else through us (tanks star, the "
-                                "others mesh)"});
+                                "directly\nwhere they can, else through us; crowd: each other's, "
+                                "for many\n(tanks star, the others mesh)"});
     play_options_add(table, (Option){.name = "players",
                                      .value = "N",
                                      .integer = &c->players,
@@ -92,6 +95,13 @@ static void add_door(PlayOptions *table, PlayChoices *c)
                         .max = 7999999,
                         .help = "send at most so many kbit/s in all, headers counted; 8 or more, "
                                 "0: as\nmuch as there is to send (0)"});
+    play_options_add(table, (Option){.name = "invites",
+                                     .value = "N",
+                                     .integer = &c->invites,
+                                     .max = PLAY_PLAYERS_MAX,
+                                     .help = "print so many invites, one for each player: who is "
+                                             "banned\ncannot come back with another's (0: one for "
+                                             "all)"});
     play_options_add(
         table,
         (Option){.name = "sealed",
@@ -124,11 +134,21 @@ static int check(const PlayChoices *c, PlayHostDef *def)
     if (c->open && c->key != NULL) {
         return command_fail(EXIT_BAD_INPUT, who, "--open takes no --key: nobody needs an invite");
     }
+    if (c->invites > 0 && (c->open || c->key != NULL)) {
+        return command_fail(EXIT_BAD_INPUT, who, "--invites goes with neither --open nor --key");
+    }
+    int status = play_authority_game(who, c->authority, &game);
+    if (status != OPTIONS_GO_ON) {
+        return status;
+    }
     def->part.game = game;
     def->topology = game->topology;
     if (c->topology != NULL && !play_topology_find(c->topology, &def->topology)) {
-        return command_fail(EXIT_BAD_INPUT, who, "--topology: '%s' is none of star, mesh, hybrid",
-                            c->topology);
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--topology: '%s' is none of star, mesh, hybrid, crowd", c->topology);
+    }
+    if (game->played != NULL && def->topology != FL_TOPOLOGY_STAR) {
+        return command_fail(EXIT_BAD_INPUT, who, "--authority host goes with --topology star");
     }
     return OPTIONS_GO_ON;
 }
@@ -144,7 +164,7 @@ static void announce_json(const PlayDoor *door, const char *bound, const char *a
            bound, address, forwarded ? "true" : "false", door->invite, page);
 }
 
-static void announce(const PlayDoor *door, const char *page, bool json)
+static void announce(const PlayDoor *door, const char *page, bool each, bool json)
 {
     char bound[FL_ADDRESS_TEXT_BYTES];
     char address[FL_ADDRESS_TEXT_BYTES];
@@ -157,14 +177,18 @@ static void announce(const PlayDoor *door, const char *page, bool json)
     if (json) {
         announce_json(door, bound, address, page);
     } else {
-        printf("listening on %s; others get in with\n  fairlead join %s\n", bound,
-               sealed ? door->invite : address);
+        if (each) {
+            printf("listening on %s\n", bound);
+        } else {
+            printf("listening on %s; others get in with\n  fairlead join %s\n", bound,
+                   sealed ? door->invite : address);
+        }
         if (door->address.port != door->bound.port) {
             printf("we do not listen on port %u: a router or `fairlead wan` must pass it on to "
                    "port %u\n",
                    (unsigned)door->address.port, (unsigned)door->bound.port);
         }
-        if (has_lan) {
+        if (has_lan && !each) {
             printf("and from other machines of this network with\n  fairlead join %s\n",
                    sealed ? door->lan_invite : lan);
         }
@@ -184,6 +208,29 @@ static void make_hint(const PlayDoor *door, const char *keys, const char *page, 
              door->invite[0] != '\0' ? door->invite : address);
 }
 
+// One line for each player, or an array. A replay makes them, too, and prints nothing.
+static int announce_each(const PlayHostDef *def, PlayNode *node, const PlayDoor *door, bool json)
+{
+    bool prints = !play_tape_replays(def->part.tape);
+    FlAddress at = door->lan.family != FL_FAMILY_NONE ? door->lan : door->address;
+    char text[FL_SEAL_INVITE_TEXT];
+    int status = OPTIONS_GO_ON;
+    for (int32_t i = 0; i < def->invites && status == OPTIONS_GO_ON; i++) {
+        status = play_host_invite(def, node, at, text);
+        if (prints && json) {
+            printf("%s\"%s\"", i == 0 ? "{\"invites\": [" : ", ", text);
+        } else if (prints) {
+            printf("%s  %s\n", i == 0 ? "one invite for each player (fairlead join):\n" : "", text);
+        }
+    }
+    if (prints && json) {
+        printf("]}\n");
+    }
+    fl_wipe(text, sizeof text);
+    fflush(stdout);
+    return status;
+}
+
 static PlayHostDef host_def(const PlayChoices *c)
 {
     PlayHostDef def = {.part = {.who = who,
@@ -198,6 +245,7 @@ static PlayHostDef host_def(const PlayChoices *c)
                        .address = c->address,
                        .upload_bytes_s = (double)c->upload_kbps * 125.0,
                        .open = c->open,
+                       .invites = (int32_t)c->invites,
                        .keyed = c->key != NULL};
     return def;
 }
@@ -214,8 +262,12 @@ static int play(const PlayChoices *c, const PlayHostDef *def, PlayNode *node, co
     const char *page = play_web_address(web);
     make_hint(door, c->play ? def->part.game->keys : "q ends it", page, hint, sizeof hint);
     if (!play_tape_replays(tape)) {
-        announce(door, page, c->json);
+        announce(door, page, def->invites > 0, c->json);
     }
+    if (def->invites > 0) {
+        status = announce_each(def, node, door, c->json);
+    }
+    PlayConsole console = {.own_invites = def->invites > 0};
     play_tape_begin(tape, def->part.game->name);
     PlayRun run = {.who = who,
                    .command = "serve",
@@ -228,8 +280,9 @@ static int play(const PlayChoices *c, const PlayHostDef *def, PlayNode *node, co
                    .hint = hint,
                    .seed = (uint64_t)c->seed,
                    .tape = tape,
-                   .web = web};
-    status = play_run(&run);
+                   .web = web,
+                   .console = &console};
+    status = status == OPTIONS_GO_ON ? play_run(&run) : status;
     play_web_close(web);
     return status;
 }

@@ -14,6 +14,7 @@
 #include "app/reckon/reckon_report.h"
 #include "lab/trace/number.h"
 #include "lab/trace/reckon.h"
+#include "motion/motion.h"
 
 static const char who[] = "fairlead trace reckon";
 
@@ -86,7 +87,7 @@ static int parse(Request *request, int argc, char **argv)
 static int prepare(Request *request, FlExporterDef *def)
 {
     *def = fl_exporter_def_default();
-    if (fl_model_find(request->model, &def->model) != FL_OK || def->model == FL_MODEL_CUBIC) {
+    if (fl__model_find(request->model, &def->model) != FL_OK || def->model == FL_MODEL_CUBIC) {
         return command_fail(EXIT_BAD_INPUT, who,
                             "--model: '%s' is not still, linear, quadratic, circular or auto",
                             request->model);

@@ -1,7 +1,7 @@
 // fairlead wan: a bad network in front of any UDP game.
 //
 // Listens where the game's clients connect to, and gives each of them a socket of its own to the
-// server. Both directions pass the network model of the lab (room `impair`), in real time.
+// server. Both directions pass the network model of the lab (module `impair`), in real time.
 #define _GNU_SOURCE // sigaction, isatty, prctl
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +18,7 @@
 #include "app/commands/commands.h"
 #include "app/wan/wan_proxy.h"
 #include "app/wan/wan_report.h"
+#include "impair/impair.h"
 
 static const char who[] = "fairlead wan";
 
@@ -173,7 +174,7 @@ static int apply_way(const Choices *choices, int32_t way, FlImpairSettings setti
             const char *word = setting_options[i].word;
             const char *value = choices->settings[way][i];
             if (value != NULL &&
-                fl_impair_settings_set(&settings[direction], word, value, &error) != FL_OK) {
+                fl__impair_settings_set(&settings[direction], word, value, &error) != FL_OK) {
                 return refuse_setting(way, word, &error);
             }
         }
@@ -184,8 +185,8 @@ static int apply_way(const Choices *choices, int32_t way, FlImpairSettings setti
 
 static int make_settings(const Choices *choices, FlImpairSettings settings[2])
 {
-    settings[WAN_UP] = fl_impair_settings_default();
-    settings[WAN_DOWN] = fl_impair_settings_default();
+    settings[WAN_UP] = fl_impair_def_default().settings;
+    settings[WAN_DOWN] = fl_impair_def_default().settings;
     for (int32_t way = 0; way < WAY_COUNT; way++) {
         int status = apply_way(choices, way, settings);
         if (status != OPTIONS_GO_ON) {
@@ -194,7 +195,7 @@ static int make_settings(const Choices *choices, FlImpairSettings settings[2])
     }
     for (int32_t direction = WAN_UP; direction <= WAN_DOWN; direction++) {
         FlImpairError error;
-        if (fl_impair_settings_check(&settings[direction], &error) != FL_OK) {
+        if (fl__impair_settings_check(&settings[direction], &error) != FL_OK) {
             return command_fail(EXIT_BAD_INPUT, who, "%s", error.text);
         }
     }
@@ -239,9 +240,9 @@ static int check_schedule(const char *path, const WanNetwork *network)
         for (int32_t way = WAN_UP; way <= WAN_DOWN && (i < 0 || pair >= 0); way++) {
             FlImpairSettings settings = network->settings[way];
             FlImpairError error;
-            if (fl_impair_schedule_apply(network->changes, network->change_count, -1, FL_FOREVER,
-                                         pair, wan_direction((WanWay)way), &settings,
-                                         &error) != FL_OK) {
+            if (fl__impair_schedule_apply(network->changes, network->change_count, -1, FL_FOREVER,
+                                          pair, wan_direction((WanWay)way), &settings,
+                                          &error) != FL_OK) {
                 return command_fail(EXIT_BAD_INPUT, who, "%s:%d: %s", path, error.line, error.text);
             }
         }
@@ -266,8 +267,8 @@ static int load_schedule(const char *path, WanNetwork *network, FlImpairChange *
     FlImpairError error = {0, ""};
     network->changes = changes;
     *out = changes;
-    if (fl_impair_schedule_parse(text, bytes, changes, CHANGE_CAPACITY, &network->change_count,
-                                 &error) != FL_OK) {
+    if (fl__impair_schedule_parse(text, bytes, changes, CHANGE_CAPACITY, &network->change_count,
+                                  &error) != FL_OK) {
         status = command_fail(EXIT_BAD_INPUT, who, "%s:%d: %s", path, error.line, error.text);
     }
     free(text);

@@ -12,6 +12,7 @@ int cmd_demo(int argc, char **argv);
 int cmd_join(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_lab_figures(int argc, char **argv);
+int cmd_lab_merge(int argc, char **argv);
 int cmd_lab_report(int argc, char **argv);
 int cmd_lab_run(int argc, char **argv);
 int cmd_lab_runs(int argc, char **argv);
@@ -24,5 +25,10 @@ int cmd_trace_info(int argc, char **argv);
 int cmd_trace_reckon(int argc, char **argv);
 int cmd_wan(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
+
+/// The same commands with units from elsewhere: `lab merge` names folders.
+typedef struct UnitOptions UnitOptions;
+int lab_run(int argc, char **argv, const UnitOptions *units);
+int lab_verify(int argc, char **argv, const UnitOptions *units);
 
 #endif

@@ -3,6 +3,7 @@
 // Ticks follow session time, so all players are at the same one: what one sees at a tick and where
 // another truly is at it can be compared.
 #include "app/demo/demo_arena_peer.h"
+#include "lab/figures/jumps.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@
 // between them.
 static FlImpairSettings way_of(const ArenaOrder *order)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = order->rtt_ns / 4;
     way.shape = FL_SHAPE_CONSTANT;
     way.loss_ppm = order->loss_ppm / 2;
@@ -33,7 +34,7 @@ static FlSessionDef session_of(const ArenaPeer *peer, const ArenaSetup *setup,
     ArenaModeDef mode = {.mode = order->mode,
                          .players = setup->player_count,
                          .kbps = order->kbps,
-                         .focus_share = fl_focus_def_default().share,
+                         .focus_share = FL_FOCUS_SHARE,
                          .top_speed = ARENA_SPEED_BOUND};
     FlSessionDef def = arena_mode_session(setup->game, &mode);
     def.role = peer->index == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
@@ -99,8 +100,7 @@ static bool is_complete(const ArenaPeer *peer, int32_t players, FlTime now)
 {
     const FlSession *session = peer->far.session;
     int32_t direct = 1;
-    for (FlPeerId id = fl_peer_next(session, (FlPeerId){0}); id.index1 != 0;
-         id = fl_peer_next(session, id)) {
+    for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
         FlPeerStatus status;
         direct += fl_peer_status(session, id, &status) == FL_OK && status.direct ? 1 : 0;
     }
@@ -130,7 +130,7 @@ static void start(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrder *or
     arena_node_skip(&peer->node, (int32_t)(peer->tick % TICK_WRAP));
     peer->frame_seen = 0;
     for (int32_t i = 0; i < ARENA_DEMO_PLAYERS_MAX; i++) {
-        fl_jumps_init(&peer->jumps[i], ARENA_SPEED_BOUND);
+        jumps_init(&peer->jumps[i], ARENA_SPEED_BOUND);
     }
 }
 
@@ -166,13 +166,13 @@ static void count_jumps(ArenaPeer *peer, const ArenaSetup *setup, FlTime at)
     for (int32_t i = 0; i < setup->player_count; i++) {
         const DemoThing *thing = &peer->past.after[i];
         const ArenaPlayer *p = &peer->node.view.player[i];
-        FlJumps *jumps = &peer->jumps[i];
+        Jumps *jumps = &peer->jumps[i];
         if (i == peer->node.player || !thing->there || !thing->alive) {
             jumps->started = false;
             continue;
         }
         atomic_fetch_add(&figures->replica_ticks, 1);
-        if (fl_jumps_see(jumps, at, fl_vec3(p->x, p->y, p->z), thing->life)) {
+        if (jumps_see(jumps, at, fl_vec3(p->x, p->y, p->z), thing->life)) {
             atomic_fetch_add(&figures->jumps, 1);
         }
     }
@@ -192,7 +192,7 @@ static void play(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrder *ord
     arena_node_serve(node, here);
     while (peer->tick < target) {
         peer->tick++;
-        FlTime at = fl_session_when(session, peer->tick * ARENA_PEER_TICK_NS);
+        FlTime at = fl_session_local_time(session, peer->tick * ARENA_PEER_TICK_NS);
         arena_node_step(node, NULL, at);
         remember(peer, setup->player_count, at - peer->far.clock_shift);
         if (peer->index == 0) {
@@ -224,9 +224,10 @@ FlTime arena_peer_step(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrde
         return peer->open_at;
     }
     FlTime next = distant_deadline(&peer->far, now);
-    FlTime tick = peer->plays ? fl_session_when(session, (peer->tick + 1) * ARENA_PEER_TICK_NS) -
-                                    peer->far.clock_shift
-                              : now + FL_MS(10);
+    FlTime tick = peer->plays
+                      ? fl_session_local_time(session, (peer->tick + 1) * ARENA_PEER_TICK_NS) -
+                            peer->far.clock_shift
+                      : now + FL_MS(10);
     return next < tick ? next : tick;
 }
 
@@ -251,7 +252,7 @@ static int32_t serves(const ArenaPeer *peer, FlPeerId to)
 {
     double attention;
     FlSendClass send_class;
-    if (fl_entity_looks(peer->far.session, peer->node.entity, to, &attention, &send_class) !=
+    if (fl_entity_interest(peer->far.session, peer->node.entity, to, &attention, &send_class) !=
         FL_OK) {
         return ARENA_SERVES_NOT;
     }
@@ -298,12 +299,11 @@ void arena_peer_figures(ArenaPeer *peer, const ArenaSetup *setup, FlTime now)
     const FlSession *session = peer->far.session;
     ArenaPlayerFigures *own = &setup->board->player[peer->node.player];
     ArenaScreenFigures *screen = &setup->board->screen;
-    for (FlPeerId id = fl_peer_next(session, (FlPeerId){0}); id.index1 != 0;
-         id = fl_peer_next(session, id)) {
+    for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
         FlPeerStatus status;
         FlLinkStats stats;
         if (fl_peer_status(session, id, &status) != FL_OK || status.number >= setup->player_count ||
-            fl_peer_stats(session, id, now, &stats) != FL_OK) {
+            fl_peer_stats(session, now, id, &stats) != FL_OK) {
             continue;
         }
         if (peer->index == 0) {

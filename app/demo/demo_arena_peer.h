@@ -4,6 +4,7 @@
 #define APP_DEMO_ARENA_PEER_H
 
 #include "app/demo/demo_arena.h"
+#include "lab/figures/jumps.h"
 #include "lab/world/distant.h"
 
 #define ARENA_PEER_TICK_NS (FL_SEC(1) / ARENA_TICK_HZ)
@@ -26,7 +27,7 @@ typedef struct ArenaPeer {
     ArenaNode node;
     int64_t tick; ///< By session time.
     ArenaPast past;
-    FlJumps jumps[ARENA_DEMO_PLAYERS_MAX];
+    Jumps jumps[ARENA_DEMO_PLAYERS_MAX];
     uint64_t frame_seen;
 } ArenaPeer;
 

@@ -110,9 +110,9 @@ static void rest(Company *company, FlTime began)
         count = 0;
     } else {
         if (company->count > 1) {
-            (void)fl_net_wait_any(NULL, 0, began + ROUND_APART, NULL);
+            (void)fl_net_wait(NULL, 0, began + ROUND_APART, NULL);
         }
-        (void)fl_net_wait_any(nets, count, next, ready);
+        (void)fl_net_wait(nets, count, next, ready);
     }
     for (int32_t i = 0; i < count; i++) {
         company->ready[open[i]] = ready[i];

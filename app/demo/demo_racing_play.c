@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "lab/figures/jumps.h"
 #include "lab/world/distant.h"
 
 #define TELL_TICKS 2            // a sample every 33 ms, as in the experiments
@@ -40,7 +41,7 @@ typedef struct Player {
     FlShow guess;              // what others will predict from what was told
     int32_t told;              // by this scheme
     FlDeltaControl control;
-    FlTime heard_at;
+    FlTime received_at;
     int64_t look; // that comes next
 } Player;
 
@@ -50,7 +51,7 @@ static FlShowDef show_of(const Player *player)
 {
     FlShowDef def = player->order.scheme.show;
     double top = racing_def(player->setup->game)->top_speed_m_s * RACING_SPEED_BOUND;
-    def.speed_limit = (1.0 + 0.5 * FL_JUMP_TOLERANCE) * top;
+    def.speed_limit = (1.0 + 0.5 * JUMP_TOLERANCE) * top;
     return def;
 }
 
@@ -61,10 +62,11 @@ static void begin_scheme(Player *player)
     FlShowDef guess = fl_show_def_default();
     FlDeltaDef delta = fl_delta_def_default();
     guess.placement = show.placement;
+    guess.convergence = FL_CONVERGENCE_AT_ONCE; // where others place it
     delta.initial_ns = show.delta_ns;
     delta.high_ns = show.delta_ns;
-    fl_show_init_with(&player->picture, &show);
-    fl_show_init_with(&player->guess, &guess);
+    fl_show_init(&player->picture, &show);
+    fl_show_init(&player->guess, &guess);
     fl_delta_control_init(&player->control, &delta);
     player->told = 0;
     player->shown = false;
@@ -91,24 +93,15 @@ static void hear(Player *player, FlTime time)
 {
     FlEvent event;
     while (fl_event_take(player->node.session, &event) == FL_OK) {
-        FlReader reader;
-        FlDeltaMsg msg;
-        fl_reader_init(&reader, event.bytes, event.count);
-        if (fl_delta_decode(&reader, &msg)) {
-            fl_delta_control_hear(&player->control, &msg, time);
-        }
+        (void)fl_delta_control_receive(&player->control, event.bytes, event.count, time);
     }
 }
 
 static void speak(Player *player, FlTime time)
 {
-    FlDeltaMsg msg;
-    if (fl_delta_control_speak(&player->control, time, &msg)) {
-        uint8_t bytes[FL_DELTA_BYTES];
-        FlWriter writer;
+    uint8_t bytes[FL_DELTA_BYTES];
+    if (fl_delta_control_next(&player->control, time, bytes)) {
         FlPeerId all = {0};
-        fl_writer_init(&writer, bytes, sizeof bytes);
-        fl_delta_encode(&writer, &msg);
         FlEvent event = {
             .delivery = FL_DELIVERY_UNORDERED, .bytes = bytes, .count = FL_DELTA_BYTES};
         FlResult sent = fl_event_send(player->node.session, all, &event);
@@ -127,9 +120,10 @@ static void agree(Player *player, FlTime time)
         return;
     }
     if (fl_entity_status(player->node.session, other, &status) == FL_OK &&
-        status.heard_at != FL_FOREVER && status.heard_at != player->heard_at) {
-        player->heard_at = status.heard_at;
-        fl_delta_control_arrived(&player->control, player->other, status.heard, status.heard_at);
+        status.received_at != FL_FOREVER && status.received_at != player->received_at) {
+        player->received_at = status.received_at;
+        fl_delta_control_arrived(&player->control, player->other, status.received,
+                                 status.received_at);
     }
     if (fl_delta_control_update(&player->control, time, &change)) {
         (void)fl_show_delta(&player->picture, change.delta_ns, change.from);
@@ -160,12 +154,12 @@ static void tell(Player *player, const FlState *truth)
     const RaceScheme *scheme = &player->order.scheme;
     FlState handed = *truth;
     FlPose told;
-    if (!scheme->told) {
+    if (!scheme->sent) {
         (void)fl_show_own(&player->picture, FL_MODEL_LINEAR, truth, player->race);
     }
-    handed.time = fl_session_when(session, truth->time);
+    handed.time = fl_session_local_time(session, truth->time);
     if (!must_tell(player, truth) || fl_entity_set(session, player->car, &handed) != FL_OK ||
-        fl_entity_pose(session, player->car, handed.time, &told) != FL_OK) {
+        !fl_entity_pose_at(session, handed.time, player->car, &told)) {
         return;
     }
     player->told++;
@@ -174,7 +168,7 @@ static void tell(Player *player, const FlState *truth)
     exported.position = told.position;
     exported.velocity = told.velocity;
     (void)fl_show_own(&player->guess, FL_MODEL_LINEAR, &exported, player->race);
-    if (scheme->told) {
+    if (scheme->sent) {
         (void)fl_show_own(&player->picture, FL_MODEL_LINEAR, &exported, player->race);
     }
 }
@@ -227,7 +221,7 @@ static bool look_at(Player *player, int32_t car, FlTime now, FlPose *pose)
     FlTime local = distant_time(&player->node, now);
     FlTime time = fl_session_time(session, local);
     return car == player->own ? fl_show_pose(&player->picture, time, pose) == FL_OK
-                              : fl_entity_pose(session, other_car(player), local, pose) == FL_OK;
+                              : fl_entity_pose_at(session, local, other_car(player), pose);
 }
 
 /// A car's progress as its owner tells it, to a quarter of a lap: what is shown of it may have
@@ -355,7 +349,7 @@ static void note(Player *player, FlTime now)
 
 static FlImpairSettings way_of(const RacingOrder *order)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = order->delay_ns;
     way.jitter_ns = order->jitter_ns;
     way.shape = order->jitter_ns > 0 ? FL_SHAPE_PARETO_NORMAL : FL_SHAPE_CONSTANT;
@@ -389,7 +383,7 @@ static bool create_car(Player *player)
     def.model = FL_MODEL_LINEAR;
     def.trigger = always;
     if (player->car.index1 != 0 || fl_session_time_error(player->node.session) == FL_FOREVER ||
-        fl_entity_create(player->node.session, &def, &player->car) != FL_OK ||
+        (player->car = fl_entity_create(player->node.session, &def)).index1 == 0 ||
         fl_entity_status(player->node.session, player->car, &status) != FL_OK) {
         return player->car.index1 != 0;
     }
@@ -462,7 +456,7 @@ static FlTime step(Player *player, FlTime now)
 {
     FlNotice notice;
     distant_receive(&player->node, now);
-    while (fl_session_poll(player->node.session, &notice) == FL_OK) {
+    while (fl_notice_take(player->node.session, &notice) == FL_OK) {
     }
     atomic_store(&player->figures->in, create_car(player));
     if (player->car.index1 != 0) {
@@ -475,7 +469,7 @@ static FlTime step(Player *player, FlTime now)
         return player->open_at;
     }
     FlTime next = distant_deadline(&player->node, now);
-    FlTime tick = fl_session_when(player->node.session, next_tick(player));
+    FlTime tick = fl_session_local_time(player->node.session, next_tick(player));
     tick = tick == FL_FOREVER || !player->driving || player->view.tick >= RACING_OVER_TICK
                ? FL_FOREVER
                : tick - player->node.clock_shift;

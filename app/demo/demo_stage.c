@@ -17,6 +17,8 @@
 #include "app/cli/command.h"
 #include "app/cli/options.h"
 
+#include "fairlead/net.h"
+
 bool demo_stage_open(DemoStage *stage, size_t board_bytes)
 {
     memset(stage, 0, sizeof *stage);
@@ -262,7 +264,7 @@ DistantWire demo_actor_wire(const DemoActor *actor, DemoWay *way)
 void demo_actor_wait(const DemoActor *actor, FlNet *net, FlTime deadline)
 {
     if (!play_tape_replays(actor->tape)) {
-        (void)fl_net_wait(net, deadline);
+        (void)fl_net_wait(&net, 1, deadline, NULL);
     }
 }
 

@@ -50,17 +50,17 @@ FlSessionDef demo_tanks_session(const TanksDemoSetup *setup, int32_t actor, FlTi
     def.world = tanks_wire_world(&setup->world, DEMO_THINGS_MAX * 4);
     def.peer_capacity = TANKS_DEMO_RECEIVERS + 1;
     def.entity_capacity = DEMO_THINGS_MAX * 2; // old ones linger while new ones come
-    def.path_capacity = 256;
+    def.tuning.path_capacity = 256;
     def.join_timeout_ns = FL_SEC(15);
     def.host = setup->host;
-    def.time_mode = clock;
+    def.tuning.time_mode = clock;
     def.seed = setup->seed + (uint64_t)actor;
     return def;
 }
 
 FlImpairSettings demo_tanks_way(FlTime delay_ns, const TanksOrder *order)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = delay_ns;
     way.jitter_ns = order->jitter_ns < delay_ns ? order->jitter_ns : delay_ns;
     way.shape = order->jitter_ns > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
@@ -261,7 +261,7 @@ static void tanks_set(void *self, const json_t *what)
     const char *policy = json_string_value(json_object_get(what, "policy"));
     const char *clock = json_string_value(json_object_get(what, "clock"));
     FlSend send;
-    bool known = policy != NULL && fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
+    bool known = policy != NULL && fl_send_parse(policy, &send) == FL_OK;
     if (known) {
         demo->order.policy = send;
         demo->order.policies++;

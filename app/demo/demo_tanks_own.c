@@ -1,8 +1,8 @@
 // The owner's process of the tanks demo: it hosts, plays all tanks and tells of them.
-#include <string.h>
-
 #include "app/demo/demo_tanks.h"
 #include "lab/world/distant.h"
+
+#include "fairlead/session.h"
 
 #define CATCH_UP_TICKS 30 // beyond that the tanks stood still
 
@@ -26,11 +26,12 @@ typedef struct Owner {
 static bool create_entities(Owner *owner)
 {
     FlEntityDef def = fl_entity_def_default();
+    def.kind = TANKS_KIND;
     def.model = FL_MODEL_LINEAR;
     def.send = owner->order.policy;
     for (int32_t i = 0; i < owner->setup->player_count; i++) {
         FlEntityStatus status;
-        if (fl_entity_create(owner->node.session, &def, &owner->entity[i]) != FL_OK ||
+        if ((owner->entity[i] = fl_entity_create(owner->node.session, &def)).index1 == 0 ||
             fl_entity_status(owner->node.session, owner->entity[i], &status) != FL_OK) {
             return false;
         }
@@ -54,17 +55,17 @@ static bool open_owner(Owner *owner)
     game.seed = setup->seed;
     owner->begin = demo_actor_now(owner->actor);
     return distant_open(&def, owner->begin, &owner->node) == FL_OK &&
+           tanks_kind_define(owner->node.session) == FL_OK &&
            tanks_game_create(&game, &owner->game) == FL_OK && create_entities(owner);
 }
 
 // ---------------------------------------------------------------- orders
 
 /// Everything begins again: new entities, so that nobody remembers what was.
-static bool restart(Owner *owner, FlTime now)
+static bool restart(Owner *owner)
 {
     for (int32_t i = 0; i < owner->setup->player_count; i++) {
-        FlResult gone = fl_entity_destroy(owner->node.session, owner->entity[i],
-                                          distant_time(&owner->node, now));
+        FlResult gone = fl_entity_destroy(owner->node.session, owner->entity[i]);
         (void)gone;
     }
     return create_entities(owner);
@@ -83,30 +84,17 @@ static bool obey(Owner *owner, FlTime now)
     owner->order = order;
     tanks_game_drive(owner->game, 0, order.driven ? &order.input : NULL);
     if (again) {
-        return restart(owner, now);
+        return restart(owner);
     }
     for (int32_t i = 0; other && i < owner->setup->player_count; i++) {
-        FlResult result = fl_entity_policy(owner->node.session, owner->entity[i], &order.policy,
-                                           distant_time(&owner->node, now));
+        FlResult result = fl_entity_policy(owner->node.session, distant_time(&owner->node, now),
+                                           owner->entity[i], &order.policy);
         FL_ASSERT(result == FL_OK);
     }
     return true;
 }
 
 // ---------------------------------------------------------------- playing
-
-static void tell_status(Owner *owner, int32_t i, const TanksTank *tank)
-{
-    uint8_t bytes[TANKS_STATUS_BYTES];
-    FlWriter writer;
-    TanksStatus status = tanks_tank_status(tank);
-    fl_writer_init(&writer, bytes, sizeof bytes);
-    if (tanks_status_encode(&writer, &status)) {
-        FlResult result = fl_entity_state_set(owner->node.session, owner->entity[i], bytes,
-                                              fl_writer_size(&writer));
-        (void)result; // the next one says it again
-    }
-}
 
 /// The truth about every tank, as of the tick just played.
 static void tell_tanks(Owner *owner, FlTime tick_time)
@@ -125,7 +113,9 @@ static void tell_tanks(Owner *owner, FlTime tick_time)
             result == FL_OK ? fl_entity_set(owner->node.session, owner->entity[i], &state) : result;
         (void)result; // a host knows the time at once
         if (tank->life != owner->life[i] || tank->alive != owner->alive[i]) {
-            tell_status(owner, i, tank);
+            TanksStatus status = tanks_tank_status(tank);
+            result = tanks_status_set(owner->node.session, owner->entity[i], &status);
+            (void)result; // the next one says it again
         }
         owner->life[i] = tank->life;
         owner->alive[i] = tank->alive;
@@ -208,9 +198,8 @@ static void note_exported(const Owner *owner, FlTime at, DemoRow *row)
         FlPose pose;
         FlEntityStatus status;
         DemoThing thing = {.value = owner->order.restarts};
-        FlResult result = fl_entity_pose(owner->node.session, owner->entity[i],
-                                         distant_time(&owner->node, at), &pose);
-        if (result == FL_OK &&
+        FlTime local = distant_time(&owner->node, at);
+        if (fl_entity_pose_at(owner->node.session, local, owner->entity[i], &pose) &&
             fl_entity_status(owner->node.session, owner->entity[i], &status) == FL_OK) {
             thing.x = pose.position.x;
             thing.y = pose.position.y;
@@ -236,11 +225,11 @@ static void note_ledger(const Owner *owner, FlTime now)
         }
         FlPeerId peer = fl_peer_of_number(owner->node.session, peer1 - 1);
         FlTime here = distant_time(&owner->node, now);
-        if (fl_entity_view(owner->node.session, owner->entity[0], peer, here, &view) == FL_OK) {
+        if (fl_entity_view(owner->node.session, here, owner->entity[0], peer, &view) == FL_OK) {
             atomic_store(&receiver->sent, view.sent);
             atomic_store(&receiver->ledger, view.accumulated);
         }
-        if (fl_peer_stats(owner->node.session, peer, here, &stats) == FL_OK) {
+        if (fl_peer_stats(owner->node.session, here, peer, &stats) == FL_OK) {
             atomic_store(&receiver->delay_ns, stats.rtt_average_ns / 2);
         }
     }
@@ -265,11 +254,6 @@ static void note(Owner *owner, FlTime now)
 
 // ---------------------------------------------------------------- the process
 
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
-}
-
 int demo_tanks_own(const TanksDemoSetup *setup, const DemoActor *actor)
 {
     static Owner owner; // one to a process, and large
@@ -284,13 +268,13 @@ int demo_tanks_own(const TanksDemoSetup *setup, const DemoActor *actor)
         FlNotice notice;
         owner.news = demo_tanks_news(setup, actor, &owner.last);
         distant_receive(&owner.node, now);
-        while (fl_session_poll(owner.node.session, &notice) == FL_OK) {
+        while (fl_notice_take(owner.node.session, &notice) == FL_OK) {
         }
         play(&owner, now);
         distant_send(&owner.node, now);
         note(&owner, now);
-        FlTime next = earlier(distant_deadline(&owner.node, now), next_tick(&owner));
-        next = earlier(next, demo_look_time(&setup->board->looks, owner.look));
+        FlTime next = fl_time_min(distant_deadline(&owner.node, now), next_tick(&owner));
+        next = fl_time_min(next, demo_look_time(&setup->board->looks, owner.look));
         demo_actor_wait(actor, owner.node.net, next);
         now = demo_actor_now(actor);
     }

@@ -38,6 +38,10 @@ static void join(Receiver *receiver, FlTime now)
                       .flight_capacity = 1024,
                       .wire = demo_actor_wire(receiver->actor, &receiver->way)};
     receiver->open = distant_open(&def, now, &receiver->node) == FL_OK;
+    if (receiver->open && tanks_kind_define(receiver->node.session) != FL_OK) {
+        distant_close(&receiver->node);
+        receiver->open = false;
+    }
     receiver->open_at = now + AGAIN_AFTER;
 }
 
@@ -112,15 +116,8 @@ static void note_shots(Receiver *receiver, FlTime time, DemoRow *row)
 
 static bool is_alive(const Receiver *receiver, FlEntityId id)
 {
-    const uint8_t *bytes;
-    int32_t count;
-    FlReader reader;
     TanksStatus status;
-    if (fl_entity_state(receiver->node.session, id, &bytes, &count) != FL_OK || count == 0) {
-        return true; // not told yet
-    }
-    fl_reader_init(&reader, bytes, count);
-    return !tanks_status_decode(&reader, &status) || status.alive;
+    return !tanks_status_get(receiver->node.session, id, &status) || status.alive;
 }
 
 static DemoThing see(const Receiver *receiver, int32_t tank, FlTime at)
@@ -133,7 +130,7 @@ static DemoThing see(const Receiver *receiver, int32_t tank, FlTime at)
         return thing;
     }
     FlEntityId id = fl_entity_of_number(receiver->node.session, number1 - 1);
-    if (fl_entity_pose(receiver->node.session, id, at, &pose) == FL_OK &&
+    if (fl_entity_pose_at(receiver->node.session, at, id, &pose) &&
         fl_entity_status(receiver->node.session, id, &status) == FL_OK) {
         thing.x = pose.position.x;
         thing.y = pose.position.y;
@@ -181,7 +178,7 @@ static FlTime step(Receiver *receiver, FlTime now)
     FlEvent event;
     FlSession *session = receiver->node.session;
     distant_receive(&receiver->node, now);
-    while (fl_session_poll(session, &notice) == FL_OK) {
+    while (fl_notice_take(session, &notice) == FL_OK) {
     }
     while (fl_event_take(session, &event) == FL_OK) {
         take_event(receiver, &event);

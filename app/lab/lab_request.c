@@ -71,7 +71,7 @@ static void copy_lists(LabRequest *request, bool out)
 static int parse_options(LabRequest *request, int argc, char **argv)
 {
     const Experiment *experiment = request->experiment;
-    Option options[LAB_OPTIONS_MAX + COMMON_OPTIONS] = {{0}};
+    Option options[LAB_OPTIONS_MAX + COMMON_OPTIONS + UNIT_OPTIONS] = {{0}};
     int32_t count = 0;
     FL_ASSERT(experiment->setting_count <= LAB_OPTIONS_MAX);
     for (; count < experiment->setting_count; count++) {
@@ -106,10 +106,11 @@ static int parse_options(LabRequest *request, int argc, char **argv)
         {.name = "json", .flag = &request->json, .help = "print results.json instead of a table"},
     };
     memcpy(options + count, common, sizeof common);
+    unit_options(&request->units, options + count + COMMON_OPTIONS);
     experiment->defaults_fn(request->settings);
     copy_lists(request, false);
     const CommandLine line = {request->who, experiment->summary, options,
-                              (size_t)count + COMMON_OPTIONS};
+                              (size_t)count + COMMON_OPTIONS + UNIT_OPTIONS};
     int status = options_parse(&line, argc, argv);
     copy_lists(request, true);
     return status;
@@ -136,21 +137,77 @@ static void show_progress(void *ctx, int64_t done, int64_t of)
     progress_step(ctx, done, of);
 }
 
-int lab_request_run(LabRequest *request, LabRun *run, LabResult *result)
+static LabRun run_of(const LabRequest *request)
+{
+    return (LabRun){
+        .seed = (uint64_t)request->seed, .runs = (int32_t)request->runs, .plain = request->plain};
+}
+
+/// Goes through all units, to plan or to work.
+static void walk(void *ctx, LabUnits *units)
+{
+    LabRequest *request = (LabRequest *)ctx;
+    LabRun run = run_of(request);
+    LabResult result;
+    LabError error;
+    run.units = units;
+    if (experiment_run(request->experiment, &run, request->settings, &result, &error) == LAB_OK) {
+        lab_result_free(&result);
+    }
+}
+
+/// Without options about units there is none: *store is NULL. Answers OPTIONS_GO_ON, or the exit
+/// status.
+static int open_store(LabRequest *request, int argc, char **argv, UnitStore **store)
+{
+    const UnitOptions *o = &request->units;
+    *store = NULL;
+    if (o->jobs < 2 && o->state == NULL && o->shard == NULL && o->merged_count == 0) {
+        return OPTIONS_GO_ON;
+    }
+    LabRun run = run_of(request);
+    json_t *identity = experiment_config(request->experiment, &run, request->settings);
+    (void)json_object_set_new(identity, "experiment", json_string(request->experiment->name));
+    (void)json_object_set_new(identity, "seed", json_integer((json_int_t)request->seed));
+    UnitStoreDef def = {.who = request->who,
+                        .options = *o,
+                        .identity = identity,
+                        .argc = argc,
+                        .argv = argv,
+                        .walk_fn = walk,
+                        .ctx = request};
+    return unit_store_open(&def, store);
+}
+
+int lab_request_run(LabRequest *request, int argc, char **argv, LabRun *run, LabResult *result)
 {
     Progress progress;
+    UnitStore *store;
+    LabError error = {{0}};
+    *result = (LabResult){0};
+    *run = run_of(request);
+    int opened = open_store(request, argc, argv, &store);
+    if (opened != OPTIONS_GO_ON) {
+        return opened;
+    }
     progress_begin(&progress, request->experiment->name);
-    *run = (LabRun){
-        .seed = (uint64_t)request->seed,
-        .runs = (int32_t)request->runs,
-        .plain = request->plain,
-        .progress_fn = show_progress,
-        .progress_ctx = &progress,
-    };
-    LabError error;
+    run->progress_fn = show_progress;
+    run->progress_ctx = &progress;
+    run->units = store != NULL ? unit_store_units(store) : NULL;
     LabStatus status = experiment_run(request->experiment, run, request->settings, result, &error);
     progress_end(&progress);
     run->progress_fn = NULL;
+    run->units = NULL;
+    if (store != NULL) {
+        int shard = status == LAB_PENDING || request->units.shard != NULL
+                        ? unit_store_conclude_shard(store)
+                        : 0;
+        unit_store_close(store);
+        if (request->units.shard != NULL) {
+            lab_result_free(result);
+            return shard;
+        }
+    }
     if (status == LAB_OK) {
         return 0;
     }

@@ -2,7 +2,7 @@
 #ifndef APP_LAB_REQUEST_H
 #define APP_LAB_REQUEST_H
 
-#include "app/cli/options.h"
+#include "app/lab/unit_store.h"
 #include "lab/experiments/experiment.h"
 
 enum { LAB_OPTIONS_MAX = 40 };
@@ -20,14 +20,16 @@ typedef struct LabRequest {
     const char *db;
     bool plain;
     bool json;
+    UnitOptions units;
 } LabRequest;
 
 /// Reads the experiment's name (argv[0]) and its options into an empty request. Answers
 /// OPTIONS_GO_ON, or the exit status.
 int lab_request_parse(LabRequest *request, int argc, char **argv);
 
-/// Runs it, with a progress line. Answers 0 and a result (lab_result_free), or the exit status; the
-/// error has been printed.
-int lab_request_run(LabRequest *request, LabRun *run, LabResult *result);
+/// Runs it, with a progress line; argc and argv are the whole command's. Answers 0 and a result
+/// (lab_result_free), or the exit status; the error has been printed. A shard has no result: then
+/// *result is empty and 0 means that all its units are kept.
+int lab_request_run(LabRequest *request, int argc, char **argv, LabRun *run, LabResult *result);
 
 #endif

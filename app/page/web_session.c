@@ -18,11 +18,11 @@ json_t *web_session_things(FlSession *session, FlTime now, WebStateFn state_fn, 
 {
     json_t *list = json_array();
     FlEntityId id = {0};
-    for (id = fl_entity_next(session, id); id.index1 != 0; id = fl_entity_next(session, id)) {
+    while (fl_entity_next(session, &id)) {
         FlEntityStatus status;
         FlPose pose;
         if (fl_entity_status(session, id, &status) != FL_OK ||
-            fl_entity_pose(session, id, now, &pose) != FL_OK || !isfinite(pose.position.x) ||
+            !fl_entity_pose_at(session, now, id, &pose) || !isfinite(pose.position.x) ||
             !isfinite(pose.position.y)) {
             continue; // nothing is known of it yet
         }
@@ -52,11 +52,10 @@ static Suffered ask_ledger(const FlSession *session, FlPeerId peer, FlTime now, 
 {
     Suffered sum = {0};
     FlEntityId id = {0};
-    for (id = fl_entity_next(session, id); id.index1 != 0 && *left > 0;
-         id = fl_entity_next(session, id)) {
+    while (fl_entity_next(session, &id) && *left > 0) {
         FlLedgerView view;
         (*left)--;
-        if (fl_entity_view(session, id, peer, now, &view) == FL_OK) {
+        if (fl_entity_view(session, now, id, peer, &view) == FL_OK) {
             sum.pairs++;
             sum.sent += view.sent;
             sum.accumulated += view.accumulated;
@@ -75,7 +74,7 @@ static json_t *peer_json(const FlSession *session, FlPeerId peer, FlTime now, in
     FlPeerStatus status = {.number = -1};
     FlLinkStats stats = {0};
     (void)(fl_peer_status(session, peer, &status) == FL_OK); // it is of fl_peer_next
-    bool linked = fl_peer_stats(session, peer, now, &stats) == FL_OK;
+    bool linked = fl_peer_stats(session, now, peer, &stats) == FL_OK;
     Suffered sum = ask_ledger(session, peer, now, left);
     return json_pack("{s:i,s:b,s:o,s:o,s:I,s:I,s:i,s:I,s:f}", "number", status.number, "direct",
                      (int)linked, "rtt_ms", milliseconds(stats.rtt_average_ns), "loss",
@@ -89,9 +88,7 @@ json_t *web_session_peers(const FlSession *session, FlTime now)
     json_t *list = json_array();
     int32_t left = WEB_SESSION_PAIRS;
     FlPeerId peer = {0};
-    for (peer = fl_peer_next(session, peer);
-         peer.index1 != 0 && json_array_size(list) < WEB_SESSION_PEERS;
-         peer = fl_peer_next(session, peer)) {
+    while (fl_peer_next(session, &peer) && json_array_size(list) < WEB_SESSION_PEERS) {
         json_array_append_new(list, peer_json(session, peer, now, &left));
     }
     return list;

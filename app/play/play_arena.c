@@ -203,7 +203,8 @@ static void tick(PlayNode *node)
     arena->driven = node->own_count > 0 && node->own[0].keys;
     arena->keys = (ArenaKeys){node->keys.drive, node->keys.turn, node->keys.fire};
     arena_node_skip(arena, (int32_t)((node->tick - 1) % TICK_WRAP)); // all are at the same tick
-    arena_node_step(arena, NULL, fl_session_when(node->session, play_tick_time(node, node->tick)));
+    arena_node_step(arena, NULL,
+                    fl_session_local_time(node->session, play_tick_time(node, node->tick)));
     count_deeds(node);
 }
 

@@ -11,6 +11,9 @@
 
 #include "app/cli/json_output.h"
 
+#include "fairlead/net.h"
+#include "fairlead/session.h"
+
 #define METER_NS FL_MS(500)
 #define UNKNOWN ((double)NAN)
 
@@ -48,10 +51,9 @@ static void read_links(const PlayNode *node, FlTime now, PlayFigures *figures)
     double rtt = 0.0;
     int32_t timed = 0;
     FlPeerId peer = {0};
-    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
-         peer = fl_peer_next(node->session, peer)) {
+    while (fl_peer_next(node->session, &peer)) {
         FlLinkStats stats;
-        if (fl_peer_stats(node->session, peer, now, &stats) != FL_OK) {
+        if (fl_peer_stats(node->session, now, peer, &stats) != FL_OK) {
             continue;
         }
         figures->links++;
@@ -76,8 +78,7 @@ static int32_t count_missed(const PlayNode *node)
 {
     int32_t count = 0;
     FlPeerId peer = {0};
-    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
-         peer = fl_peer_next(node->session, peer)) {
+    while (fl_peer_next(node->session, &peer)) {
         FlPeerStatus status;
         count += fl_peer_status(node->session, peer, &status) == FL_OK && status.missed ? 1 : 0;
     }
@@ -159,7 +160,7 @@ void play_figures_errors(const PlayNode *node, FlTime now, char *out, size_t siz
         const PlayOwn *own = &node->own[i];
         FlEntityReport report;
         if (own->entity.index1 == 0 ||
-            fl_entity_report(node->session, own->entity, now, &report) != FL_OK) {
+            fl_entity_report(node->session, now, own->entity, &report) != FL_OK) {
             continue;
         }
         double seconds = fl_span_seconds(fl_span(node->time_last, own->born));
@@ -194,21 +195,26 @@ static int32_t add_drop(Drop *drops, int32_t count, const char *room, const char
     return count + 1;
 }
 
+#define DROP_WORD(name, word, meaning) word,
+static const char *const LINK_DROP_WORD[] = {FL_LINK_DROP_TABLE(DROP_WORD)};
+static const char *const SEAL_DROP_WORD[] = {FL_SEAL_DROP_TABLE(DROP_WORD)};
+static const char *const COUNT_WORD[] = {FL_SESSION_COUNT_TABLE(DROP_WORD)};
+#undef DROP_WORD
+
 static int32_t link_drops(const PlayNode *node, FlTime now, Drop *drops, int32_t count)
 {
     uint64_t sums[FL_LINK_DROPS] = {0};
     FlPeerId peer = {0};
-    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
-         peer = fl_peer_next(node->session, peer)) {
+    while (fl_peer_next(node->session, &peer)) {
         FlLinkStats stats;
-        if (fl_peer_stats(node->session, peer, now, &stats) == FL_OK) {
+        if (fl_peer_stats(node->session, now, peer, &stats) == FL_OK) {
             for (int32_t i = 0; i < FL_LINK_DROPS; i++) {
                 sums[i] += stats.drops[i];
             }
         }
     }
     for (int32_t i = FL_LINK_DROP_NONE + 1; i < FL_LINK_DROPS; i++) {
-        count = add_drop(drops, count, "link", fl_link_drop_name((FlLinkDrop)i), sums[i]);
+        count = add_drop(drops, count, "link", LINK_DROP_WORD[i], sums[i]);
     }
     return count;
 }
@@ -231,15 +237,14 @@ static int32_t list_drops(const PlayNode *node, FlTime now, Drop drops[DROPS_MAX
     for (int32_t i = FL_SESSION_STRANGER; i < FL_SESSION_COUNTS; i++) {
         FlSessionCount which = (FlSessionCount)i;
         if (which != FL_SESSION_JOINS_SENT) {
-            count = add_drop(drops, count, "session", fl_session_count_name(which),
+            count = add_drop(drops, count, "session", COUNT_WORD[which],
                              fl_session_count(node->session, which));
         }
     }
     count = link_drops(node, now, drops, count);
     for (int32_t i = FL_SEAL_DROP_NONE + 1; i < FL_SEAL_DROPS; i++) {
-        FlSealDrop drop = (FlSealDrop)i;
-        count = add_drop(drops, count, "seal", fl_seal_drop_name(drop),
-                         fl_session_seal_drops(node->session, drop));
+        count = add_drop(drops, count, "seal", SEAL_DROP_WORD[i],
+                         fl_session_seal_drops(node->session, (FlSealDrop)i));
     }
     return net_drops(node, drops, count);
 }
@@ -285,7 +290,7 @@ static json_t *things_json(const PlayNode *node, FlTime now)
             continue;
         }
         FlEntityReport report;
-        bool seen = fl_entity_report(node->session, node->own[i].entity, now, &report) == FL_OK;
+        bool seen = fl_entity_report(node->session, now, node->own[i].entity, &report) == FL_OK;
         json_t *thing = node->game->thing_json(node, i);
         json_object_set_new(thing, "receivers", json_integer(seen ? report.receiver_count : 0));
         json_object_set_new(thing, "mean_error", json_number(seen ? report.mean : UNKNOWN));
@@ -313,7 +318,7 @@ static json_t *counts_json(const PlayNode *node)
     json_t *object = json_object();
     for (int32_t i = 0; i < FL_SESSION_COUNTS; i++) {
         FlSessionCount which = (FlSessionCount)i;
-        json_object_set_new(object, fl_session_count_name(which),
+        json_object_set_new(object, COUNT_WORD[which],
                             whole(fl_session_count(node->session, which)));
     }
     return object;
@@ -323,8 +328,7 @@ static int32_t direct_peers(const PlayNode *node)
 {
     int32_t count = 0;
     FlPeerId peer = {0};
-    for (peer = fl_peer_next(node->session, peer); peer.index1 != 0;
-         peer = fl_peer_next(node->session, peer)) {
+    while (fl_peer_next(node->session, &peer)) {
         FlPeerStatus status;
         count += fl_peer_status(node->session, peer, &status) == FL_OK && status.direct ? 1 : 0;
     }
@@ -352,7 +356,7 @@ json_t *play_node_json(const PlayNode *node, FlTime now)
         "host_changes", whole(node->host_changes), "session_s",
         json_number(fl_span_seconds(node->time_last)), "line", line, "counts", counts_json(node),
         "drops", drops_json(node, now), "checks", play_checks_json(node->game, &node->checks));
-    json_object_set_new(object, "trouble", json_string(fl_session_trouble(node->session)));
+    json_object_set_new(object, "trouble", json_string(fl_session_end_text(node->session)));
     char name[32];
     snprintf(name, sizeof name, "%ss", node->game->thing);
     json_object_set_new(object, name, things_json(node, now));

@@ -94,15 +94,17 @@ bool play_picture_reserve(PlayPicture *picture, size_t size);
 
 typedef struct PlayGame {
     const char *name;
-    const char *thing;       ///< What a player has: "tank".
-    const char *keys;        ///< How it is driven, for people.
-    const char *policy;      ///< Unless another is asked for; NULL: base.
-    FlTopology topology;     ///< Unless the host asks for another.
-    int32_t tick_hz;         ///< Ticks follow session time, so all nodes are at the same one.
-    int32_t own_max;         ///< Things of one node; at most PLAY_OWN_MAX.
-    int32_t host_entities;   ///< Of the host, besides the things.
-    const PlayCount *counts; ///< Its own, after the common ones.
-    int32_t count_count;     ///< Of these.
+    const char *thing;             ///< What a player has: "tank".
+    const char *keys;              ///< How it is driven, for people.
+    const char *policy;            ///< Unless another is asked for; NULL: base.
+    const struct PlayGame *served; ///< The same where the host decides; NULL: it never does.
+    const struct PlayGame *played; ///< Where it does: the same where players decide. NULL else.
+    FlTopology topology;           ///< Unless the host asks for another.
+    int32_t tick_hz;               ///< Ticks follow session time, so all nodes are at the same one.
+    int32_t own_max;               ///< Things of one node; at most PLAY_OWN_MAX.
+    int32_t host_entities;         ///< Of the host, besides the things.
+    const PlayCount *counts;       ///< Its own, after the common ones.
+    int32_t count_count;           ///< Of these.
 
     /// Are these rules of this game? OPTIONS_GO_ON, or the exit status after one line.
     int (*check)(const char *who, const PlayRules *rules);
@@ -114,6 +116,8 @@ typedef struct PlayGame {
     /// Makes node->match. `rules` is NULL for a guest: it learns them.
     FlResult (*open)(PlayNode *node, const PlayRules *rules);
     void (*close)(PlayNode *node); ///< Also after a failed open.
+    /// The session is there, and has not begun; NULL: nothing to do.
+    FlResult (*ready)(PlayNode *node);
 
     /// Makes the entity of own thing `own`. False: not yet, ask again.
     bool (*make)(PlayNode *node, int32_t own);
@@ -156,7 +160,8 @@ typedef struct PlayGame {
 #define PLAY_GAME_TABLE(X)                                                                         \
     X(tanks)                                                                                       \
     X(racing)                                                                                      \
-    X(arena)
+    X(arena)                                                                                       \
+    X(tanks_host)
 
 #define PLAY_GAME_EXTERN(name) extern const PlayGame play_##name;
 PLAY_GAME_TABLE(PLAY_GAME_EXTERN)

@@ -59,7 +59,9 @@ static int read_key(const char *who, const char *path, int file, uint8_t key[FL_
     if (count < 0) {
         return fail_at(who, path, strerror(errno));
     }
-    if (!parse_key(text, count, key)) {
+    bool parsed = parse_key(text, count, key);
+    fl_wipe(text, sizeof text);
+    if (!parsed) {
         return fail_at(who, path, "this is no key file: take another name, and one is made");
     }
     return OPTIONS_GO_ON;
@@ -83,6 +85,7 @@ static int make_key(const char *who, const char *path, uint8_t key[FL_SEAL_KEY_B
     errno = ENOSPC; // if it is written in part
     bool written = write(file, text, sizeof text) == (ssize_t)sizeof text && fsync(file) == 0;
     int why = errno;
+    fl_wipe(text, sizeof text);
     if (close(file) != 0 || !written) {
         (void)unlink(path); // half a key is none
         return fail_at(who, path, strerror(why));

@@ -6,6 +6,9 @@
 
 #include "app/cli/command.h"
 
+#include "fairlead/net.h"
+#include "fairlead/session.h"
+
 #define CATCH_UP_S 1
 
 // ---------------------------------------------------------------- making and ending
@@ -31,6 +34,9 @@ static bool make(PlayNode *node, const PlayNodeDef *def, FlResult *result)
     *result = node->game->open(node, def->rules);
     if (*result == FL_OK) {
         *result = fl_session_create(&def->session, node->created, &node->session);
+    }
+    if (*result == FL_OK && node->game->ready != NULL) {
+        *result = node->game->ready(node);
     }
     return *result == FL_OK;
 }
@@ -58,7 +64,7 @@ void play_node_destroy(PlayNode *node)
 {
     if (node != NULL) {
         node->game->close(node);
-        fl_session_destroy(node->session);
+        fl_session_close(node->session);
         fl_net_destroy(node->port.net);
         free(node);
     }
@@ -103,9 +109,10 @@ int32_t play_own_make(PlayNode *node, int32_t own, FlEntityDef def)
     PlayOwn *made = &node->own[own];
     FlEntityStatus status;
     def.send = node->policy;
-    if (fl_entity_create(node->session, &def, &made->entity) != FL_OK) {
-        return -1; // not all is known yet: with the next frame
+    if (fl_session_state(node->session) != FL_SESSION_RUNNING) {
+        return -1; // it would have no number yet: with the next frame
     }
+    made->entity = fl_entity_create(node->session, &def);
     if (fl_entity_status(node->session, made->entity, &status) != FL_OK) {
         return -1;
     }
@@ -120,7 +127,7 @@ int32_t play_own_make(PlayNode *node, int32_t own, FlEntityDef def)
 
 void play_own_set(PlayNode *node, int32_t own, FlState state)
 {
-    state.time = fl_session_when(node->session, play_tick_time(node, node->tick));
+    state.time = fl_session_local_time(node->session, play_tick_time(node, node->tick));
     FlResult result = fl_entity_set(node->session, node->own[own].entity, &state);
     play_expect(node, PLAY_SET_REFUSED, result == FL_OK);
     PlayWitness witness = play_tape_witness(node->port.tape);
@@ -142,25 +149,25 @@ void play_blob_set(PlayNode *node, FlEntityId id, const FlWriter *writer)
 // then nobody could have.
 static void note_ways(PlayNode *node, const FlNotice *notice)
 {
-    bool *unmet = &node->unmet[notice->peer.index1 - 1];
+    bool *never_reached = &node->never_reached[notice->peer.index1 - 1];
     FlPeerStatus status;
     bool there = fl_peer_status(node->session, notice->peer, &status) == FL_OK;
     if (notice->kind == FL_NOTICE_PEER_INDIRECT && there && !status.met) {
-        node->never_met += *unmet ? 0 : 1;
-        *unmet = true;
+        node->never_met += *never_reached ? 0 : 1;
+        *never_reached = true;
     } else if (notice->kind == FL_NOTICE_PEER_DIRECT ||
                (notice->kind == FL_NOTICE_PEER_LEFT && notice->left != FL_LEFT_GOODBYE)) {
-        node->never_met -= *unmet ? 1 : 0;
-        *unmet = false;
+        node->never_met -= *never_reached ? 1 : 0;
+        *never_reached = false;
     } else if (notice->kind == FL_NOTICE_PEER_LEFT) {
-        *unmet = false;
+        *never_reached = false;
     }
 }
 
 static void poll_notices(PlayNode *node)
 {
     FlNotice notice;
-    while (fl_session_poll(node->session, &notice) == FL_OK) {
+    while (fl_notice_take(node->session, &notice) == FL_OK) {
         if (node->game->notice != NULL) {
             node->game->notice(node, &notice);
         }
@@ -265,7 +272,7 @@ void play_node_policy(PlayNode *node, const FlSend *policy)
     for (int32_t i = 0; i < node->own_count; i++) {
         if (play_own_there(node, i)) {
             // Where the host passes it on there is nothing to change: it keeps the first one.
-            (void)(fl_entity_policy(node->session, node->own[i].entity, policy, node->now) ==
+            (void)(fl_entity_policy(node->session, node->now, node->own[i].entity, policy) ==
                    FL_OK);
         }
     }

@@ -62,8 +62,8 @@ struct PlayNode {
     FlTime time_last; ///< Session time when last looked at.
     int32_t peers_peak;
     uint64_t peers_joined, peers_left, host_changes;
-    bool unmet[PLAY_MEMBERS_MAX]; ///< By number: should be reached directly, and never was.
-    int32_t never_met;            ///< Those who are there, and those who left with a goodbye.
+    bool never_reached[PLAY_MEMBERS_MAX]; ///< By number: should be reached directly, and never was.
+    int32_t never_met; ///< Those who are there, and those who left with a goodbye.
 };
 
 /// Makes the node; it starts to join at the first step. NULL after an error.
@@ -86,7 +86,7 @@ FlTime play_node_deadline(PlayNode *node, FlTime now);
 void play_node_leave(PlayNode *node);
 
 /// 0 while it joins or runs; otherwise the exit status: EXIT_BAD_INPUT if the host refused us,
-/// EXIT_FAILED if it never answered or is gone. fl_session_trouble says why.
+/// EXIT_FAILED if it never answered or is gone. fl_session_end_text says why.
 int play_node_status(const PlayNode *node);
 
 // ---------------------------------------------------------------- for games

@@ -2,6 +2,7 @@
 #include "app/play/play_options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/cli/command.h"
 
@@ -36,6 +37,16 @@ void play_options_join(PlayOptions *table, PlayChoices *choices)
     play_options_add(table, (Option){.value = "INVITE|ADDRESS",
                                      .text = &choices->plain[1],
                                      .help = "whom to join (127.0.0.1:4600)"});
+    play_options_add(table, (Option){.name = "secret-file",
+                                     .value = "FILE",
+                                     .text = &choices->secret_file,
+                                     .help = "read the invite from here, so that nobody sees it "
+                                             "among\nprocesses; -: from standard input"});
+    play_options_add(table, (Option){.name = "name",
+                                     .value = "NAME",
+                                     .text = &choices->name,
+                                     .help = "what the host calls us: one word (our number)"});
+    play_options_authority(table, choices);
     choices->players = PLAY_PLAYERS_USUAL;
     play_options_add(table, (Option){.name = "players",
                                      .value = "N",
@@ -62,6 +73,32 @@ void play_options_drive(PlayOptions *table, PlayChoices *choices)
                                      .integer = &choices->seed,
                                      .max = 9007199254740992.0,
                                      .help = "of the bots, and of a race's grid (1)"});
+}
+
+void play_options_authority(PlayOptions *table, PlayChoices *choices)
+{
+    play_options_add(table, (Option){.name = "authority",
+                                     .value = "WHO",
+                                     .text = &choices->authority,
+                                     .help = "tanks: who decides where tanks are: owner, each for "
+                                             "its own, or\nhost, which gets inputs only (owner; an "
+                                             "invite says it itself)"});
+}
+
+int play_authority_game(const char *who, const char *authority, const PlayGame **game)
+{
+    bool host = authority != NULL && strcmp(authority, "host") == 0;
+    if (authority != NULL && !host && strcmp(authority, "owner") != 0) {
+        return command_fail(EXIT_BAD_INPUT, who, "--authority: '%s' is neither owner nor host",
+                            authority);
+    }
+    const PlayGame *named = *game != NULL ? *game : play_game_at(0);
+    if (host && named->served == NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "--authority host: %s is not played that way",
+                            named->name);
+    }
+    *game = host ? named->served : *game;
+    return OPTIONS_GO_ON;
 }
 
 static void add_web(PlayOptions *table, PlayWebDef *web)
@@ -122,6 +159,21 @@ static int choose(const char *who, const PlayChoices *choices, PlayGuestDef *def
     const char *first = choices->plain[0];
     def->part.game = first != NULL ? play_game_find(first) : NULL;
     def->where = choices->plain[1];
+    def->name = choices->name;
+    if (def->name != NULL &&
+        (strlen(def->name) >= FL_NAME_BYTES || strpbrk(def->name, " \t\r\n") != NULL)) {
+        return command_fail(EXIT_BAD_INPUT, who, "--name: one word of at most 31 bytes");
+    }
+    FlTopology topology = FL_TOPOLOGY_STAR;
+    if (choices->topology != NULL && !play_topology_find(choices->topology, &topology)) {
+        return command_fail(EXIT_BAD_INPUT, who,
+                            "--topology: '%s' is none of star, mesh, hybrid, crowd",
+                            choices->topology);
+    }
+    def->crowd = topology == FL_TOPOLOGY_CROWD;
+    if (choices->secret_file != NULL && def->where != NULL) {
+        return command_fail(EXIT_BAD_INPUT, who, "--secret-file says whom to join");
+    }
     if (first == NULL || def->part.game != NULL) {
         return OPTIONS_GO_ON;
     }
@@ -177,6 +229,27 @@ static int play(const PlayGuests *guests, const PlayChoices *choices, PlayTape *
     return status;
 }
 
+// The first line of a file, or of standard input. What it says is recorded, too: it is not there
+// when that is replayed.
+static int read_secret(const char *who, const char *path, PlayTape *tape, char *text, size_t size)
+{
+    memset(text, 0, size);
+    if (!play_tape_replays(tape)) {
+        bool input = strcmp(path, "-") == 0;
+        FILE *file = input ? stdin : fopen(path, "r");
+        bool read = file != NULL && fgets(text, (int)size, file) != NULL;
+        if (file != NULL && !input) {
+            fclose(file);
+        }
+        if (!read) {
+            return command_fail(EXIT_BAD_INPUT, who, "--secret-file %s: cannot read it", path);
+        }
+        text[strcspn(text, "\r\n")] = '\0';
+    }
+    play_tape_secret(tape, (uint8_t *)text, (int32_t)size);
+    return OPTIONS_GO_ON;
+}
+
 int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoices *choices,
                     PlayTape *tape, int argc, char **argv)
 {
@@ -187,10 +260,18 @@ int play_guests_run(const PlayGuests *guests, const PlayOptions *table, PlayChoi
     PlayNode *nodes[PLAY_COUNT_MAX] = {NULL};
     int32_t opened = 0;
     status = status == OPTIONS_GO_ON ? choose(guests->who, choices, &def) : status;
+    if (status == OPTIONS_GO_ON) {
+        status = play_authority_game(guests->who, choices->authority, &def.part.game);
+    }
     if (status == OPTIONS_GO_ON && tape == NULL) {
         status = play_tape_record(guests->who, choices->record, argc, argv, &tape);
     }
     def.part.tape = tape;
+    char secret[256];
+    if (status == OPTIONS_GO_ON && choices->secret_file != NULL) {
+        status = read_secret(guests->who, choices->secret_file, tape, secret, sizeof secret);
+        def.where = secret;
+    }
     play_run_prepare();
     while (status == OPTIONS_GO_ON && opened < choices->count) {
         status = play_guest_open(&def, &nodes[opened]);

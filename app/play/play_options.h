@@ -11,11 +11,13 @@
 typedef struct PlayChoices {
     const char *plain[2]; ///< A game, and whom to join: either may be missing.
     const char *policy;
+    const char *authority; ///< Who decides: owner or host; NULL: the owner, or as the invite says.
     const char *address, *topology, *key;
     const char *record;
+    const char *name, *secret_file;
     PlayWebDef web;
     PlayRules rules;
-    int64_t port, players, bots, upload_kbps;
+    int64_t port, players, bots, upload_kbps, invites;
     int64_t count, frames, direct;
     int64_t seed;
     double seconds, timeout;
@@ -41,6 +43,10 @@ void play_options_join(PlayOptions *table, PlayChoices *choices);
 
 /// --policy, --seed: for those with things of their own.
 void play_options_drive(PlayOptions *table, PlayChoices *choices);
+
+/// --authority, and what it makes of a game: OPTIONS_GO_ON, or the exit status after one line.
+void play_options_authority(PlayOptions *table, PlayChoices *choices);
+int play_authority_game(const char *who, const char *authority, const PlayGame **game);
 
 /// --seconds, --timeout, --headless, --json, --record, --web and what belongs to it
 void play_options_run(PlayOptions *table, PlayChoices *choices);

@@ -81,8 +81,9 @@ static bool make_car(PlayNode *node, int32_t own)
     }
     FlShowDef guess = fl_show_def_default();
     guess.placement = match->show.placement;
-    fl_show_init_with(&made->guess, &guess);
-    fl_show_init_with(&made->own, &match->show);
+    guess.convergence = FL_CONVERGENCE_AT_ONCE; // where others place it
+    fl_show_init(&made->guess, &guess);
+    fl_show_init(&made->own, &match->show);
     return true;
 }
 
@@ -229,8 +230,8 @@ static void publish(PlayNode *node, int32_t i)
         play_tally(node, PLAY_TOLD);
         own->told = time;
         FlPose told; // as it travels, rounded
-        if (fl_entity_pose(node->session, id, fl_session_when(node->session, time), &told) ==
-            FL_OK) {
+        if (fl_entity_pose_at(node->session, fl_session_local_time(node->session, time), id,
+                              &told)) {
             truth.position = told.position;
             truth.velocity = told.velocity;
         }
@@ -301,11 +302,21 @@ static const PlayCount counts[] = {
 #undef PLAY_RACING_COUNT
 };
 
+const char *play_racing_scheme(FlShowScheme scheme)
+{
+    static const char *const words[] = {
+#define ROW(name, word, hold, placement, convergence) word,
+        FL_SHOW_SCHEME_TABLE(ROW)
+#undef ROW
+    };
+    return words[scheme];
+}
+
 static bool find_scheme(const char *name, FlShowScheme *scheme)
 {
     for (int32_t i = 0; i < FL_SHOW_SCHEME_COUNT; i++) {
         *scheme = (FlShowScheme)i;
-        if (strcmp(fl_show_scheme_name(*scheme), name) == 0) {
+        if (strcmp(play_racing_scheme(*scheme), name) == 0) {
             return true;
         }
     }

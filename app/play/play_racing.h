@@ -3,6 +3,7 @@
 #define APP_PLAY_RACING_H
 
 #include "app/play/play_node.h"
+#include "lab/figures/jumps.h"
 #include "racing/racing.h"
 
 #define PLAY_KIND_CAR 2
@@ -89,8 +90,8 @@ typedef struct PlayRival {
     PlayCarStatus status; ///< Of round 0: none has come.
     bool shown;           ///< It is somewhere.
     uint32_t cuts;
-    FlJumps jumps;
-    FlTime heard_at;
+    Jumps jumps;
+    FlTime received_at;
     FlTime odd_since; ///< Progress as shown and as told differ since then; FL_FOREVER: they do not.
 } PlayRival;
 
@@ -109,6 +110,9 @@ typedef struct PlayRacing {
     FlEntityId director; ///< Host: its entity.
     int64_t since;       ///< Host: the tick at which places or phase changed last.
 } PlayRacing;
+
+/// The word of a scheme.
+const char *play_racing_scheme(FlShowScheme scheme);
 
 static inline PlayRacing *play_racing_of(const PlayNode *node)
 {

@@ -11,6 +11,9 @@
 // With an adaptive delay the nodes agree on it by events of FL_DELTA_BYTES (FlDeltaControl).
 #include "app/play/play_racing.h"
 
+#include "fairlead/session.h"
+#include "lab/figures/jumps.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +52,7 @@ static void read_status(PlayNode *node, int32_t place)
     PlayRival *rival = &match->rivals[place];
     const uint8_t *bytes;
     int32_t count;
-    if (fl_entity_state(node->session, rival->entity, &bytes, &count) != FL_OK || count == 0) {
+    if (fl_entity_state_get(node->session, rival->entity, &bytes, &count) != FL_OK || count == 0) {
         return; // not there yet
     }
     PlayCarStatus status;
@@ -82,7 +85,7 @@ static bool find_rival(PlayNode *node, int32_t place, FlEntityStatus *status)
     if (!play_same_entity(rival->entity, id)) { // somebody else's by now
         *rival = (PlayRival){.entity = id, .odd_since = FL_FOREVER};
         rival->status.finish_ns = -1;
-        fl_jumps_init(&rival->jumps, speed_bound(match));
+        jumps_init(&rival->jumps, speed_bound(match));
         bool shown = fl_entity_show(node->session, id, &match->show) == FL_OK;
         play_expect(node, PLAY_SET_REFUSED, shown);
     }
@@ -143,10 +146,10 @@ static void show_rival(PlayNode *node, int32_t place, FlTime time)
 {
     PlayRacing *match = play_racing_of(node);
     PlayRival *rival = &match->rivals[place];
-    FlTime now = fl_session_when(node->session, time);
+    FlTime now = fl_session_local_time(node->session, time);
     FlPose pose;
     bool there = rival->entity.index1 != 0 && rival->status.round == match->race.round &&
-                 fl_entity_pose(node->session, rival->entity, now, &pose) == FL_OK;
+                 fl_entity_pose_at(node->session, now, rival->entity, &pose);
     if (there) {
         rival->cuts += put(match, place, &pose, &rival->status, rival->shown) ? 1 : 0;
     } else {
@@ -199,7 +202,7 @@ static void check_place(PlayNode *node, PlayRival *rival, const RacingCar *car, 
     if (outside > node->checks.outside_worst) {
         node->checks.outside_worst = outside;
     }
-    if (fl_jumps_see(&rival->jumps, time, fl_vec3(car->x, car->y, 0.0), rival->cuts)) {
+    if (jumps_see(&rival->jumps, time, fl_vec3(car->x, car->y, 0.0), rival->cuts)) {
         play_tally(node, PLAY_JUMPS);
     }
 }
@@ -233,15 +236,14 @@ void play_racing_look(PlayNode *node, FlTime now)
 
 void play_racing_hear(PlayNode *node, const FlEvent *event)
 {
-    FlReader reader;
-    FlDeltaMsg msg;
-    fl_reader_init(&reader, event->bytes, event->count);
-    if (event->type != EVENT_DELTA || event->count != FL_DELTA_BYTES ||
-        !fl_delta_decode(&reader, &msg)) {
+    PlayRacing *match = play_racing_of(node);
+    FlTime time = fl_session_time(node->session, node->now);
+    bool sound = event->type == EVENT_DELTA && event->count == FL_DELTA_BYTES;
+    if (sound && match->adaptive) {
+        sound = fl_delta_control_receive(&match->control, event->bytes, event->count, time);
+    }
+    if (!sound) {
         play_tally(node, PLAY_BAD_EVENT);
-    } else if (play_racing_of(node)->adaptive) {
-        FlTime time = fl_session_time(node->session, node->now);
-        fl_delta_control_hear(&play_racing_of(node)->control, &msg, time);
     }
 }
 
@@ -253,9 +255,9 @@ static void measure(PlayNode *node)
         FlEntityStatus status;
         if (rival->entity.index1 != 0 &&
             fl_entity_status(node->session, rival->entity, &status) == FL_OK &&
-            status.heard_at != FL_FOREVER && status.heard_at != rival->heard_at) {
-            rival->heard_at = status.heard_at;
-            fl_delta_control_arrived(&match->control, p, status.heard, status.heard_at);
+            status.received_at != FL_FOREVER && status.received_at != rival->received_at) {
+            rival->received_at = status.received_at;
+            fl_delta_control_arrived(&match->control, p, status.received, status.received_at);
         }
     }
 }
@@ -283,22 +285,18 @@ void play_racing_tell(PlayNode *node)
         return;
     }
     FlDeltaChange change;
-    FlDeltaMsg msg;
     measure(node);
     if (fl_delta_control_update(&match->control, node->time_last, &change)) {
         change_delta(node, &change);
     }
-    if (!fl_delta_control_speak(&match->control, node->time_last, &msg)) {
+    uint8_t bytes[FL_DELTA_BYTES];
+    if (!fl_delta_control_next(&match->control, node->time_last, bytes)) {
         return;
     }
-    uint8_t bytes[FL_DELTA_BYTES];
-    FlWriter writer;
-    fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_delta_encode(&writer, &msg);
     FlEvent event = {.type = EVENT_DELTA,
                      .delivery = FL_DELIVERY_UNORDERED,
                      .bytes = bytes,
-                     .count = fl_writer_size(&writer)};
+                     .count = FL_DELTA_BYTES};
     FlPeerId all = {0};
     (void)(fl_event_send(node->session, all, &event) == FL_OK); // if not now, then the next one
 }

@@ -170,14 +170,13 @@ void play_race_follow(PlayNode *node)
 {
     FlPeerId host = fl_peer_host(node->session);
     FlEntityId id = {0};
-    for (id = fl_entity_next(node->session, id); id.index1 != 0;
-         id = fl_entity_next(node->session, id)) {
+    while (fl_entity_next(node->session, &id)) {
         FlEntityStatus status;
         const uint8_t *bytes;
         int32_t count;
         if (fl_entity_status(node->session, id, &status) != FL_OK ||
             status.kind != PLAY_KIND_RACE || status.owner.index1 != host.index1 ||
-            fl_entity_state(node->session, id, &bytes, &count) != FL_OK || count == 0) {
+            fl_entity_state_get(node->session, id, &bytes, &count) != FL_OK || count == 0) {
             continue;
         }
         PlayRace race;
@@ -221,8 +220,7 @@ static bool seat(const PlayNode *node, PlayRace *race)
         }
     }
     FlEntityId id = {0};
-    for (id = fl_entity_next(node->session, id); id.index1 != 0;
-         id = fl_entity_next(node->session, id)) {
+    while (fl_entity_next(node->session, &id)) {
         FlEntityStatus status;
         int32_t free_place = place_of(race, -1);
         if (free_place < 0 || fl_entity_status(node->session, id, &status) != FL_OK ||
@@ -307,7 +305,7 @@ static void announce(PlayNode *node, const PlayRace *race)
     FlEntityDef def = fl_entity_def_default();
     def.kind = PLAY_KIND_RACE;
     if (match->director.index1 == 0 &&
-        fl_entity_create(node->session, &def, &match->director) != FL_OK) {
+        (match->director = fl_entity_create(node->session, &def)).index1 == 0) {
         return; // with the next frame
     }
     uint8_t bytes[PLAY_RACE_BYTES];

@@ -154,7 +154,7 @@ static json_t *race_json(const PlayNode *node)
     }
     return json_pack("{s:I,s:s,s:s,s:i,s:s,s:f,s:o}", "round", (json_int_t)race->round, "phase",
                      phase_words[race->phase], "course", racing_course_name(race->course), "laps",
-                     race->laps, "show", fl_show_scheme_name(race->show), "delta_ms",
+                     race->laps, "show", play_racing_scheme(race->show), "delta_ms",
                      (double)match->show.delta_ns / 1e6, "result", result);
 }
 

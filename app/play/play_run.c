@@ -17,6 +17,9 @@
 #include "app/play/play_figures.h"
 #include "app/play/play_screen.h"
 
+#include "fairlead/net.h"
+#include "fairlead/session.h"
+
 #define PICTURE_EVERY FL_MS(100)
 #define LINE_EVERY FL_SEC(1)
 #define ROUND_APART FL_MS(2)
@@ -139,23 +142,42 @@ static bool is_over(const Loop *loop)
     return true;
 }
 
-// Somebody who may asked for another policy at the page.
-static void obey_page(const Loop *loop)
+static void obey_console(const Loop *loop, const char *line, FlTime now)
 {
-    char words[PLAY_WEB_WORDS];
+    const PlayRun *run = loop->run;
+    char answer[4096];
+    play_console_obey(run->console, run->nodes[0]->session, line, now, answer, sizeof answer);
+    if (!play_tape_replays(run->tape)) {
+        FILE *to = run->json ? stderr : stdout; // which is for machines then
+        fprintf(to, "%s\n", answer);
+        fflush(to);
+    }
+}
+
+// Somebody who may asked for another policy at the page, or typed a line.
+static void obey(const Loop *loop, FlTime now)
+{
+    char words[PLAY_WEB_WORDS > PLAY_CONSOLE_BYTES ? PLAY_WEB_WORDS : PLAY_CONSOLE_BYTES];
     FlSend policy;
-    int32_t count = play_web_take(loop->run->web, words);
-    count = play_tape_page(loop->run->tape, words, count, PLAY_WEB_WORDS - 1);
+    const PlayRun *run = loop->run;
+    int32_t count = play_web_take(run->web, words);
+    if (count == 0 && run->console != NULL && !loop->screen.drawing &&
+        !play_tape_replays(run->tape)) {
+        count = play_console_take(run->console, words);
+    }
+    count = play_tape_page(run->tape, words, count, (int32_t)sizeof words - 1);
     words[count] = '\0';
-    if (count > 0 && fl_send_parse(words, &policy) == FL_OK && fl_send_valid(&policy)) {
-        play_node_policy(loop->run->nodes[0], &policy);
+    if (count > 0 && fl_send_parse(words, &policy) == FL_OK) {
+        play_node_policy(run->nodes[0], &policy);
+    } else if (count > 0 && run->console != NULL) {
+        obey_console(loop, words, now);
     }
 }
 
 static bool goes_on(Loop *loop, FlTime now)
 {
     PlayKeys keys;
-    obey_page(loop);
+    obey(loop, now);
     bool quit = play_screen_keys(&loop->screen, loop->run->tape, now, &keys);
     if (loop->run->keys) {
         loop->run->nodes[0]->keys = keys;
@@ -184,10 +206,10 @@ static void wait_for_something(Loop *loop, FlTime round_began)
     }
     bool live = !play_tape_replays(loop->run->tape);
     if (live && count > FEW_NODES) {
-        (void)fl_net_wait_any(NULL, 0, round_began + ROUND_APART, NULL);
+        (void)fl_net_wait(NULL, 0, round_began + ROUND_APART, NULL);
     }
     if (live) {
-        (void)fl_net_wait_any(loop->nets, count, deadline, loop->ready);
+        (void)fl_net_wait(loop->nets, count, deadline, loop->ready);
     }
     play_tape_ready(loop->run->tape, loop->ready, count);
 }
@@ -214,7 +236,8 @@ static void loop_begin(Loop *loop, const PlayRun *run)
 
 // ---------------------------------------------------------------- the end
 
-// Malformed payloads come from no sender of ours, whatever the network does to them.
+// Malformed payloads come from no sender of ours, whatever the network does to them. To a host they
+// may come from a guest that is not ours.
 static uint64_t malformed_of(const PlayNode *node)
 {
     return fl_session_count(node->session, FL_SESSION_MALFORMED) +
@@ -243,7 +266,7 @@ static json_t *summary_json(const Loop *loop, FlTime now)
         json_array_append_new(nodes, play_node_json(run->nodes[i], now));
     }
     const char *trouble =
-        loop->ended >= 0 ? fl_session_trouble(run->nodes[loop->ended]->session) : "";
+        loop->ended >= 0 ? fl_session_end_text(run->nodes[loop->ended]->session) : "";
     json_t *summary =
         json_pack("{s:s,s:s,s:s,s:I,s:f,s:s,s:s,s:o,s:I,s:{s:I,s:I},s:o}", "version", FL_VERSION,
                   "command", run->command, "game", game->name, "seed", (json_int_t)run->seed,
@@ -261,7 +284,7 @@ static json_t *summary_json(const Loop *loop, FlTime now)
 // Why a session ended, and what a player of ours can do about it.
 static int complain_of(const char *who, const PlayNode *node)
 {
-    const char *trouble = fl_session_trouble(node->session);
+    const char *trouble = fl_session_end_text(node->session);
     bool other = strstr(trouble, "another world") != NULL;
     bool uninvited = strstr(trouble, "by invite only") != NULL;
     return command_fail(play_node_status(node), who, "%s%s%s%s%s", trouble,
@@ -299,7 +322,7 @@ static void name_ended(const Loop *loop)
     if (loop->ended_count > 0) {
         fprintf(stderr, "%s: %d of %d did not play to the end; the last because: %s\n", run->who,
                 loop->ended_count, run->node_count,
-                fl_session_trouble(run->nodes[loop->ended]->session));
+                fl_session_end_text(run->nodes[loop->ended]->session));
     }
 }
 
@@ -327,7 +350,8 @@ static int complain(const Loop *loop, FlTime now)
     }
     uint64_t malformed;
     PlayChecks checks = all_checks(run, &malformed);
-    uint64_t faults = play_checks_faults(run->nodes[0]->game, &checks) + malformed;
+    bool host = run->console != NULL;
+    uint64_t faults = play_checks_faults(run->nodes[0]->game, &checks) + (host ? 0 : malformed);
     for (int32_t i = 0; i < run->node_count; i++) {
         faults += run->nodes[i]->game->differs(run->nodes[i]);
     }

@@ -2,6 +2,7 @@
 #ifndef APP_PLAY_RUN_H
 #define APP_PLAY_RUN_H
 
+#include "app/play/play_console.h"
 #include "app/play/play_web.h"
 
 typedef struct PlayRun {
@@ -15,8 +16,9 @@ typedef struct PlayRun {
     bool keys;        ///< The first node's player is at this terminal.
     const char *hint; ///< The last line of the picture.
     uint64_t seed;
-    PlayTape *tape; ///< NULL: nothing is recorded.
-    PlayWeb *web;   ///< NULL: no page.
+    PlayTape *tape;       ///< NULL: nothing is recorded.
+    PlayWeb *web;         ///< NULL: no page.
+    PlayConsole *console; ///< Serve: what is typed; NULL: nothing is read.
 } PlayRun;
 
 /// Catches Ctrl-C and its like: before the first node is opened, so that none is left behind.

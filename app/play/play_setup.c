@@ -12,6 +12,9 @@
 #include "app/cli/command.h"
 #include "app/cli/options.h"
 
+#include "fairlead/net.h"
+#include "fairlead/session.h"
+
 #define INVITE_USES 1000000
 #define INVITE_LIFE_S (24 * 3600)
 #define INVITE_PREFIX "fairlead:"
@@ -22,11 +25,11 @@
 #define ITEMS_EACH 32
 #define ITEMS_MOST 16384
 
-static const char *const topology_words[] = {"star", "mesh", "hybrid"};
+static const char *const topology_words[] = {"star", "mesh", "hybrid", "crowd"};
 
 bool play_topology_find(const char *word, FlTopology *topology)
 {
-    for (int32_t i = 0; i < 3; i++) {
+    for (int32_t i = 0; i <= FL_TOPOLOGY_CROWD; i++) {
         if (strcmp(word, topology_words[i]) == 0) {
             *topology = (FlTopology)i;
             return true;
@@ -125,16 +128,18 @@ static FlSessionDef session_def(const PlayPart *part)
     FlSessionDef def = fl_session_def_default();
     def.world = world_for(part->game, part->players);
     def.entity_capacity = def.world.entity_capacity;
-    def.path_capacity = PATH_CAPACITY;
+    def.member_entities = PLAY_OWN_MAX;
+    def.tuning.path_capacity = PATH_CAPACITY;
     if (part->game->session != NULL) {
         part->game->session(&def);
     }
-    def.link.timeout_ns = fl_span_from_seconds(part->timeout_s);
+    def.timeout_ns = fl_span_from_seconds(part->timeout_s);
     def.unix_s = play_tape_unix_s(part->tape);
     def.random = play_tape_random(part->tape);
     uint8_t key[FL_SEAL_KEY_BYTES]; // a session's seed is new every time
     fl_seal_key(&def.random, key);
     memcpy(&def.seed, key, sizeof def.seed);
+    fl_wipe(key, sizeof key);
     return def;
 }
 
@@ -227,6 +232,7 @@ static FlSealServerDef seal_def(const PlayHostDef *def, const PlayDoor *door, Fl
 {
     FlSealServerDef seal = fl_seal_server_def_default();
     seal.lasting_invites = def->keyed;
+    seal.invite_capacity += 2 * def->invites;
     if (def->keyed) {
         memcpy(seal.private_key, def->key, sizeof seal.private_key);
         play_tape_secret(def->part.tape, seal.private_key, sizeof seal.private_key);
@@ -240,14 +246,27 @@ static FlSealServerDef seal_def(const PlayHostDef *def, const PlayDoor *door, Fl
     return seal;
 }
 
+#define OWN_USES 16 // a player's: it may come back
+
+int play_host_invite(const PlayHostDef *def, PlayNode *node, FlAddress address,
+                     char text[FL_SEAL_INVITE_TEXT])
+{
+    uint64_t expire_s = play_tape_unix_s(def->part.tape) + INVITE_LIFE_S;
+    FlResult result = fl_session_invite_at(node->session, play_tape_now(def->part.tape), address,
+                                           OWN_USES, expire_s, text);
+    return result == FL_OK ? OPTIONS_GO_ON
+                           : command_fail(EXIT_FAILED, def->part.who, "cannot write an invite: %s",
+                                          fl_result_text(result));
+}
+
 static FlResult write_invites_until(FlSession *session, FlTime now, uint64_t expire_s,
                                     PlayDoor *door)
 {
     FlResult result =
-        fl_session_invite(session, now, door->address, INVITE_USES, expire_s, door->invite);
+        fl_session_invite_at(session, now, door->address, INVITE_USES, expire_s, door->invite);
     if (result == FL_OK && door->lan.family != FL_FAMILY_NONE) {
         result =
-            fl_session_invite(session, now, door->lan, INVITE_USES, expire_s, door->lan_invite);
+            fl_session_invite_at(session, now, door->lan, INVITE_USES, expire_s, door->lan_invite);
     }
     return result;
 }
@@ -337,12 +356,14 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door)
     made.session.role = FL_ROLE_HOST;
     made.session.topology = def->topology;
     made.session.peer_capacity = def->part.players;
-    made.session.item_capacity = host_items(made.session.item_capacity, def->part.players);
+    made.session.tuning.item_capacity =
+        host_items(made.session.tuning.item_capacity, def->part.players);
     made.session.upload_bytes_s = def->upload_bytes_s;
-    made.session.gather_ns = HOST_GATHER;
+    made.session.tuning.gather_ns = HOST_GATHER;
     made.session.seal_server = def->open ? NULL : &seal;
     status = make_node(part->who, &made, node);
-    if (status == OPTIONS_GO_ON && !def->open) {
+    fl_wipe(&seal, sizeof seal);
+    if (status == OPTIONS_GO_ON && !def->open && def->invites == 0) {
         status = write_invites(def, (*node)->session, door);
     }
     return status;
@@ -389,6 +410,9 @@ static int choose_game(PlayPart *part, const FlSealInvite *invite)
         return command_fail(EXIT_BAD_INPUT, part->who,
                             "that invite is for another game, or another version of this one");
     }
+    if (invite != NULL && part->game != NULL && part->game->served == found) {
+        part->game = found; // who decides is the host's to say
+    }
     if (invite != NULL && part->game != NULL && part->game != found) {
         return command_fail(EXIT_BAD_INPUT, part->who, "that invite is for %s, not for %s",
                             found->name, part->game->name);
@@ -400,7 +424,11 @@ static int choose_game(PlayPart *part, const FlSealInvite *invite)
 static int mint_token(const PlayPart *part, const FlSessionDef *session, const FlSealInvite *invite,
                       uint8_t *token)
 {
-    static const uint8_t nothing[FL_SEAL_USER_BYTES];
+    uint8_t about[FL_SEAL_USER_BYTES] = {0}; // ABOUT (spec/WIRE.md): our name, and nothing more
+    if (session->name != NULL) {
+        about[0] = (uint8_t)strlen(session->name);
+        memcpy(about + 1, session->name, about[0]);
+    }
     uint8_t key[FL_SEAL_KEY_BYTES];
     FlSealRandom random = session->random;
     fl_seal_key(&random, key);
@@ -408,7 +436,7 @@ static int mint_token(const PlayPart *part, const FlSessionDef *session, const F
     memcpy(&number, key, sizeof number);
     int32_t timeout_s = (int32_t)part->timeout_s + 1;
     FlResult result =
-        fl_seal_invite_token(invite, number, session->unix_s, timeout_s, nothing, &random, token);
+        fl_seal_invite_token(invite, number, session->unix_s, timeout_s, about, &random, token);
     if (result != FL_OK) {
         return command_fail(EXIT_FAILED, part->who, "cannot make a token from the invite: %s",
                             fl_result_text(result));
@@ -442,13 +470,18 @@ int play_guest_open(const PlayGuestDef *def, PlayNode **node)
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     made.session = session_def(&part);
     made.session.peer_capacity = made.session.world.entity_capacity - 1; // the host says how many
-    made.session.line_capacity = def->direct;
+    made.session.tuning.direct_capacity = def->direct;
+    made.session.topology = def->crowd ? FL_TOPOLOGY_CROWD : made.session.topology;
     made.session.host = invited ? invite.address : host;
+    made.session.name = def->name;
     if (invited) {
         status = mint_token(&part, &made.session, &invite, token);
         made.session.token = token;
     }
     FlFamily reach = made.session.host.family;
     status = status == OPTIONS_GO_ON ? open_socket(&part, 0, reach, &made.port) : status;
-    return status == OPTIONS_GO_ON ? make_node(part.who, &made, node) : status;
+    status = status == OPTIONS_GO_ON ? make_node(part.who, &made, node) : status;
+    fl_wipe(token, sizeof token);
+    fl_wipe(&invite, sizeof invite);
+    return status;
 }

@@ -35,6 +35,7 @@ typedef struct PlayHostDef {
     FlTopology topology;
     double upload_bytes_s; ///< What may go out in all; 0: not limited.
     bool open;             ///< Anybody may join.
+    int32_t invites;       ///< So many, one for each player; 0: one for all.
     bool keyed;            ///< `key` is kept, and invites follow from it: they outlive us.
     uint8_t key[FL_SEAL_KEY_BYTES];
 } PlayHostDef;
@@ -48,6 +49,11 @@ typedef struct PlayDoor {
     char lan_invite[FL_SEAL_INVITE_TEXT];
 } PlayDoor;
 
+/// Writes one more invite for a player alone, for `address` or `lan`. Answers OPTIONS_GO_ON, or the
+/// exit status.
+int play_host_invite(const PlayHostDef *def, PlayNode *node, FlAddress address,
+                     char text[FL_SEAL_INVITE_TEXT]);
+
 /// Answers OPTIONS_GO_ON, or the exit status: the reason has been printed.
 int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door);
 
@@ -56,14 +62,16 @@ int play_host_open(const PlayHostDef *def, PlayNode **node, PlayDoor *door);
 typedef struct PlayGuestDef {
     PlayPart part;     ///< No game: that of the invite, else the first of all.
     const char *where; ///< An invite, or HOST[:PORT] of an open host; NULL: this machine's.
+    const char *name;  ///< What we are called; NULL: nothing.
     int32_t direct;    ///< Talk to at most so many peers directly, the host included.
+    bool crowd;        ///< Reserve for a crowd only, which takes less; others are not joined.
     int32_t frame_hz;
 } PlayGuestDef;
 
 /// Opens a socket and starts to join. Answers as play_host_open.
 int play_guest_open(const PlayGuestDef *def, PlayNode **node);
 
-/// Finds a topology by its word ("star", "mesh", "hybrid").
+/// Finds a topology by its word ("star", "mesh", "hybrid", "crowd").
 bool play_topology_find(const char *word, FlTopology *topology);
 
 #endif

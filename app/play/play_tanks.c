@@ -1,9 +1,9 @@
 // Tanks over a session: own tanks tick by tick, shots, kills.
 //
-// How the game travels. A tank is an entity of kind PLAY_KIND_TANK, and its id is the entity's
+// How the game travels. A tank is an entity of kind TANKS_KIND, and its id is the entity's
 // number: the host gives every member an equal share of the 256 numbers, so ids are unique without
-// asking. Its blob is a TanksStatus; every spawn is a cut, so the entity's life and the tank's are
-// the same number. A shot is told to all, unordered; every node lets it fly. The victim's node
+// asking. Its fields are a TanksStatus; every spawn is a cut, so the entity's life and the tank's
+// are the same number. A shot is told to all, unordered; every node lets it fly. The victim's node
 // alone judges a hit, by the victim's true poses (also those of a moment ago: shots arrive late);
 // it tells all of the kill, in order, and the killer's node counts it.
 //
@@ -41,7 +41,7 @@ static void enqueue(PlayNode *node, const TanksEvent *event)
     match->outbox_count++;
 }
 
-static void tell(PlayNode *node)
+void play_tanks_tell(PlayNode *node)
 {
     PlayTanks *match = play_tanks_of(node);
     FlPeerId all = {0};
@@ -63,9 +63,23 @@ static void tell(PlayNode *node)
 
 // ---------------------------------------------------------------- shots
 
-static void add_shot(PlayNode *node, const TanksEvent *event)
+static bool is_known(const PlayTanks *match, const TanksEvent *event)
+{
+    for (int32_t i = 0; i < match->shot_count; i++) {
+        const TanksEvent *known = &match->shots[i].event;
+        if (known->tank == event->tank && known->shot == event->shot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void play_tanks_add_shot(PlayNode *node, const TanksEvent *event)
 {
     PlayTanks *match = play_tanks_of(node);
+    if (is_known(match, event)) {
+        return; // we fired it, and the host says so
+    }
     if (match->shot_count == PLAY_SHOTS) {
         play_tally(node, PLAY_SHOTS_DROPPED);
         return;
@@ -73,6 +87,12 @@ static void add_shot(PlayNode *node, const TanksEvent *event)
     tanks_shot_start(&match->world, event, &match->shots[match->shot_count]);
     match->judged[match->shot_count] = tanks_tick_at(&match->world, event->time);
     match->shot_count++;
+}
+
+void play_tanks_fired(PlayNode *node, const TanksEvent *shot)
+{
+    play_tanks_add_shot(node, shot);
+    enqueue(node, shot);
 }
 
 static void remove_shot(PlayNode *node, int32_t at)
@@ -156,7 +176,7 @@ static bool fly(PlayNode *node, int32_t at)
     return shot.ends > tanks_tick_time(&match->world, node->tick);
 }
 
-static void fly_all(PlayNode *node)
+void play_tanks_fly(PlayNode *node)
 {
     PlayTanks *match = play_tanks_of(node);
     for (int32_t i = match->shot_count - 1; i >= 0; i--) {
@@ -189,7 +209,7 @@ static void hear_shot(PlayNode *node, const TanksEvent *event, FlPeerId from)
         return;
     }
     play_tally(node, PLAY_SHOTS_HEARD);
-    add_shot(node, event);
+    play_tanks_add_shot(node, event);
 }
 
 static void hear_kill(PlayNode *node, const TanksEvent *event, FlPeerId from)
@@ -211,7 +231,7 @@ static void hear_kill(PlayNode *node, const TanksEvent *event, FlPeerId from)
     }
 }
 
-static void hear(PlayNode *node, const FlEvent *event)
+void play_tanks_hear(PlayNode *node, const FlEvent *event)
 {
     FlReader reader;
     TanksEvent told;
@@ -238,11 +258,11 @@ static void remember(const PlayNode *node, PlayTank *own)
     past->seen = tanks_tank_seen(&own->tank);
 }
 
-static bool make(PlayNode *node, int32_t own)
+bool play_tanks_make(PlayNode *node, int32_t own)
 {
     PlayTank *made = &play_tanks_of(node)->own[own];
     FlEntityDef def = fl_entity_def_default();
-    def.kind = PLAY_KIND_TANK;
+    def.kind = TANKS_KIND;
     FlPeerId self = fl_peer_self(node->session);
     if (self.index1 > TANKS_CAPACITY) {
         return false; // the game has numbers for so many: who comes later looks on
@@ -265,7 +285,7 @@ static void spawn(PlayNode *node, int32_t own)
     play_expect(node, PLAY_SET_REFUSED, result == FL_OK);
 }
 
-static TanksInput decide(PlayNode *node, int32_t own)
+TanksInput play_tanks_decide(PlayNode *node, int32_t own)
 {
     PlayTanks *match = play_tanks_of(node);
     if (node->own[own].keys) {
@@ -288,12 +308,11 @@ static void drive(PlayNode *node, int32_t own)
     TanksTank *tank = &match->own[own].tank;
     TanksInput input = {0};
     if (tank->alive) {
-        input = decide(node, own);
+        input = play_tanks_decide(node, own);
     }
     TanksEvent shot;
     if (tanks_tank_fire(&match->world, tank, input, &shot)) {
-        add_shot(node, &shot);
-        enqueue(node, &shot);
+        play_tanks_fired(node, &shot);
     }
     tanks_tank_step(&match->world, tank, input);
 }
@@ -302,28 +321,24 @@ static void publish(PlayNode *node, int32_t own)
 {
     PlayTanks *match = play_tanks_of(node);
     TanksTank *tank = &match->own[own].tank;
-    if (!tank->alive && tank->tick >= tank->respawn_at) {
+    if (!match->own[own].driven && !tank->alive && tank->tick >= tank->respawn_at) {
         spawn(node, own);
     }
     remember(node, &match->own[own]);
     match->seen[tank->id] = tanks_tank_seen(tank);
     TanksStatus status = tanks_tank_status(tank);
-    uint8_t bytes[TANKS_STATUS_BYTES];
-    FlWriter writer;
-    fl_writer_init(&writer, bytes, sizeof bytes);
-    bool written = tanks_status_encode(&writer, &status);
-    play_expect(node, PLAY_SET_REFUSED, written);
     play_own_set(node, own, tanks_tank_state(&match->world, tank));
-    play_blob_set(node, node->own[own].entity, &writer);
+    FlResult told = tanks_status_set(node->session, node->own[own].entity, &status);
+    play_expect(node, PLAY_SET_REFUSED, told == FL_OK);
 }
 
 // ---------------------------------------------------------------- ticks
 
-static void tick(PlayNode *node)
+void play_tanks_tick(PlayNode *node)
 {
     PlayTanks *match = play_tanks_of(node);
     for (int32_t i = 0; i < node->own_count; i++) {
-        if (play_own_there(node, i)) {
+        if (play_own_there(node, i) && !match->own[i].driven) {
             drive(node, i);
         }
     }
@@ -333,7 +348,7 @@ static void tick(PlayNode *node)
             remember(node, &match->own[i]);
         }
     }
-    fly_all(node);
+    play_tanks_fly(node);
     for (int32_t i = 0; i < node->own_count; i++) {
         if (play_own_there(node, i)) {
             publish(node, i);
@@ -341,7 +356,7 @@ static void tick(PlayNode *node)
     }
 }
 
-static void skip(PlayNode *node)
+void play_tanks_skip(PlayNode *node)
 {
     for (int32_t i = 0; i < node->own_count; i++) {
         play_tanks_of(node)->own[i].tank.tick = node->tick;
@@ -350,7 +365,7 @@ static void skip(PlayNode *node)
 
 // ---------------------------------------------------------------- the table
 
-static const PlayCount counts[] = {
+const PlayCount play_tanks_counts[] = {
 #define PLAY_TANKS_COUNT(name, word, fault, meaning) {word, fault},
     PLAY_TANKS_TABLE(PLAY_TANKS_COUNT)
 #undef PLAY_TANKS_COUNT
@@ -365,7 +380,7 @@ static FlWorldDef wire_world(void)
     return tanks_wire_world(&world, TANKS_CAPACITY);
 }
 
-static FlResult open_match(PlayNode *node, const PlayRules *rules)
+FlResult play_tanks_open(PlayNode *node, const PlayRules *rules)
 {
     (void)rules; // there are none
     PlayTanks *match = calloc(1, sizeof *match);
@@ -374,12 +389,17 @@ static FlResult open_match(PlayNode *node, const PlayRules *rules)
     return match == NULL ? FL_NO_MEMORY : tanks_world_init(&defaults, &match->world);
 }
 
-static void close_match(PlayNode *node)
+FlResult play_tanks_ready(PlayNode *node)
+{
+    return tanks_kind_define(node->session);
+}
+
+void play_tanks_close(PlayNode *node)
 {
     free(node->match);
 }
 
-static uint64_t differs(const PlayNode *node)
+uint64_t play_tanks_differs(const PlayNode *node)
 {
     const uint64_t *count = node->checks.count;
     uint64_t waiting = (uint64_t)play_tanks_waiting(node);
@@ -393,20 +413,22 @@ const PlayGame play_tanks = {
     .topology = FL_TOPOLOGY_STAR,
     .tick_hz = 60,
     .own_max = PLAY_OWN_MAX,
-    .counts = counts,
-    .count_count = sizeof counts / sizeof *counts,
+    .counts = play_tanks_counts,
+    .count_count = PLAY_TANKS_END - PLAY_COUNT_COMMON,
+    .served = &play_tanks_host,
     .check = play_rules_none,
     .world = wire_world,
-    .open = open_match,
-    .close = close_match,
-    .make = make,
+    .open = play_tanks_open,
+    .ready = play_tanks_ready,
+    .close = play_tanks_close,
+    .make = play_tanks_make,
     .look = play_tanks_look,
-    .tick = tick,
-    .skip = skip,
-    .hear = hear,
-    .tell = tell,
+    .tick = play_tanks_tick,
+    .skip = play_tanks_skip,
+    .hear = play_tanks_hear,
+    .tell = play_tanks_tell,
     .forgive = play_tanks_forgive,
-    .differs = differs,
+    .differs = play_tanks_differs,
     .seen = play_tanks_seen,
     .draw = play_tanks_draw,
     .page_map = play_tanks_map,

@@ -5,7 +5,6 @@
 #include "app/play/play_node.h"
 #include "tanks/tanks.h"
 
-#define PLAY_KIND_TANK 1
 #define PLAY_HISTORY 128 ///< Ticks of own poses that are remembered: two seconds.
 #define PLAY_SHOTS 1024  ///< Known to fly at once.
 #define PLAY_OUTBOX 128  ///< Events that wait for the session's queue.
@@ -13,7 +12,7 @@
 /// X(NAME, word, fault, meaning)
 #define PLAY_TANKS_TABLE(X)                                                                        \
     X(OUTSIDE_ARENA, "outside_arena", true, "shown further outside than its speed explains")       \
-    X(OLD_LIFE, "old_life", true, "a tank's blob went back to an earlier life")                    \
+    X(OLD_LIFE, "old_life", true, "a tank's status went back to an earlier life")                  \
     X(KILLED_TWICE, "killed_twice", true, "one life was told to have ended twice")                 \
     X(END_UNTOLD, "end_untold", true, "a life ended, and nobody told of it")                       \
     X(END_UNSEEN, "end_unseen", true, "a life was told to have ended, and went on")                \
@@ -30,6 +29,7 @@ enum {
 #define PLAY_TANKS_ROW(name, word, fault, meaning) PLAY_##name,
     PLAY_TANKS_TABLE(PLAY_TANKS_ROW)
 #undef PLAY_TANKS_ROW
+        PLAY_TANKS_END
 };
 
 typedef struct PlayPast {
@@ -41,6 +41,9 @@ typedef struct PlayPast {
 typedef struct PlayTank {
     TanksTank tank;
     TanksBot bot;
+    bool driven; ///< By a player who sends inputs, `player` (play_tanks_served.c).
+    FlPeerId player;
+    uint32_t told; ///< Driven: the life that others know of.
     PlayPast past[PLAY_HISTORY];
 } PlayTank;
 
@@ -48,8 +51,8 @@ typedef struct PlayTank {
 typedef struct PlayOther {
     FlEntityId entity; ///< What all the rest is about.
     TanksStatus status;
-    bool known;          ///< A blob has come.
-    uint32_t first_life; ///< The first blob's: of later lives we must hear how they end.
+    bool known;          ///< A status has come.
+    uint32_t first_life; ///< The first status's: of later lives we must hear how they end.
     uint32_t ended;      ///< The newest life that we were told has ended.
     uint32_t ends_heard; ///< Of lives after first_life.
     FlTime odd_since;    ///< Blob and kills disagree since then (session time); FL_FOREVER: no.
@@ -79,6 +82,29 @@ static inline PlayTanks *play_tanks_of(const PlayNode *node)
 {
     return node->match;
 }
+
+// ---------------------------------------------------------------- play_tanks.c
+
+FlResult play_tanks_open(PlayNode *node, const PlayRules *rules);
+FlResult play_tanks_ready(PlayNode *node);
+void play_tanks_close(PlayNode *node);
+bool play_tanks_make(PlayNode *node, int32_t own);
+void play_tanks_tick(PlayNode *node);
+void play_tanks_skip(PlayNode *node);
+void play_tanks_hear(PlayNode *node, const FlEvent *event);
+void play_tanks_tell(PlayNode *node);
+uint64_t play_tanks_differs(const PlayNode *node);
+extern const PlayCount play_tanks_counts[];
+
+/// What a tank of ours wants: by keys or its bot.
+TanksInput play_tanks_decide(PlayNode *node, int32_t own);
+
+/// A shot that is known here from now on, once; and the same, which others are to know.
+void play_tanks_add_shot(PlayNode *node, const TanksEvent *event);
+void play_tanks_fired(PlayNode *node, const TanksEvent *shot);
+
+/// Judges shots up to the present tick, and forgets those that are over.
+void play_tanks_fly(PlayNode *node);
 
 // ---------------------------------------------------------------- play_tanks_look.c: what is seen
 

@@ -1,10 +1,11 @@
-// What a node sees of the others' tanks: poses from the session, blobs, and what both must fulfil.
+// What a node sees of the others' tanks: poses and fields from the session, and what both must
+// fulfil.
 //
-// A tank is seen alive if its blob says so, no kill of that life was told, the pose is of the same
-// life (blob and motion travel apart, and a respawn is a cut), and it was heard of lately. What is
-// checked while looking, for every other tank:
+// A tank is seen alive if its fields say so, no kill of that life was told, the pose is of the same
+// life (fields and motion travel apart, and a respawn is a cut), and it was heard of lately. What
+// is checked while looking, for every other tank:
 //
-//   - lives in its blobs never go back;
+//   - lives in its fields never go back;
 //   - it is inside the arena, but for what it may have driven since its newest update;
 //   - every life that ended was told to have ended, once; and what was told to have ended does not
 //     go on. Blobs and kills travel apart, so they may disagree for a while.
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #define SILENT FL_SEC(5)        // not heard of for so long: not shown
-#define AGREE_WITHIN FL_SEC(20) // blobs and kills, both reliable, of a peer that may lag
+#define AGREE_WITHIN FL_SEC(20) // fields and kills, both reliable, of a peer that may lag
 #define MARGIN_S 1.5            // of driving: an update may have been told from a later time
 #define MARGIN 2.0              // units: steps, and the trigger's distance
 
@@ -26,21 +27,7 @@ static uint64_t stage_of(const TanksStatus *status)
     return 2 * (uint64_t)status->life + (status->alive ? 0 : 1);
 }
 
-static bool read_status(PlayNode *node, FlEntityId id, TanksStatus *status)
-{
-    const uint8_t *bytes;
-    int32_t count;
-    if (fl_entity_state(node->session, id, &bytes, &count) != FL_OK || count == 0) {
-        return false; // not there yet
-    }
-    FlReader reader;
-    fl_reader_init(&reader, bytes, count);
-    bool good = count == TANKS_STATUS_BYTES && tanks_status_decode(&reader, status);
-    play_expect(node, PLAY_BAD_STATUS, good);
-    return good;
-}
-
-// How many ends must have been told by what the blob says.
+// How many ends must have been told by what the status says.
 static uint32_t ends_expected(const PlayOther *other)
 {
     uint32_t over = other->status.alive ? other->status.life - 1 : other->status.life;
@@ -123,11 +110,11 @@ static void look_at(PlayNode *node, FlEntityId id, const FlEntityStatus *entity,
     TanksStatus status;
     FlPose pose;
     FlTime time = fl_session_time(node->session, now);
-    if (!read_status(node, id, &status)) {
+    if (!tanks_status_get(node->session, id, &status)) {
         return;
     }
     take_status(node, other, &status, time);
-    if (fl_entity_pose(node->session, id, now, &pose) != FL_OK) {
+    if (!fl_entity_pose_at(node->session, now, id, &pose)) {
         return;
     }
     FlTime age = fl_span(time, entity->newest);
@@ -146,11 +133,10 @@ void play_tanks_look(PlayNode *node, FlTime now)
     memset(match->seen, 0, (size_t)match->tank_count * sizeof *match->seen);
     match->tank_count = 0;
     FlEntityId id = {0};
-    for (id = fl_entity_next(node->session, id); id.index1 != 0;
-         id = fl_entity_next(node->session, id)) {
+    while (fl_entity_next(node->session, &id)) {
         FlEntityStatus status;
-        if (fl_entity_status(node->session, id, &status) != FL_OK ||
-            status.kind != PLAY_KIND_TANK || status.number >= TANKS_CAPACITY) {
+        if (fl_entity_status(node->session, id, &status) != FL_OK || status.kind != TANKS_KIND ||
+            status.number >= TANKS_CAPACITY) {
             continue;
         }
         int32_t above = (int32_t)status.number + 1;

@@ -16,6 +16,8 @@
 #include "app/page/web_server.h"
 #include "app/page/web_session.h"
 
+#include "fairlead/net.h"
+
 #define SERVE_APART FL_MS(4) // however many datagrams come in between
 #define FRAME_EVERY FL_MS(33)
 #define PEERS_EVERY FL_MS(250)
@@ -43,7 +45,7 @@ static void on_command(void *ctx, const json_t *command)
     const char *policy = json_string_value(json_object_get(settings, "policy"));
     FlSend send;
     bool known = policy != NULL && strlen(policy) < sizeof web->words &&
-                 fl_send_parse(policy, &send) == FL_OK && fl_send_valid(&send);
+                 fl_send_parse(policy, &send) == FL_OK;
     if (known) {
         memcpy(web->words, policy, strlen(policy) + 1); // the newest counts
     }

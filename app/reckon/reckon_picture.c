@@ -8,6 +8,7 @@
 #include "app/cli/output.h"
 #include "app/reckon/reckon_window.h"
 #include "app/reckon/svg.h"
+#include "motion/motion.h"
 
 #define WIDTH 960
 #define HEIGHT 716
@@ -305,13 +306,13 @@ static void draw_title(FILE *out, const ReckonPicture *picture, const ReckonWind
 {
     const char *slash = strrchr(picture->title, '/');
     fprintf(out,
-            "<text class=\"title\" x=\"24\" y=\"38\">Where entity %lld was, what it told, and what "
+            "<text class=\"title\" x=\"24\" y=\"38\">Where entity %lld was, what it sent, and what "
             "a receiver showed</text>\n<text class=\"note\" x=\"24\" y=\"61\">",
             (long long)window->track->id);
     svg_text(out, slash != NULL ? slash + 1 : picture->title);
     fprintf(out, ", %.1f to %.1f s &#183; model %s, distance %g, silence %g s &#183; %d updates",
             fl_span_seconds(window->from), fl_span_seconds(window->to),
-            fl_model_name(picture->exporter->model), picture->exporter->trigger.distance,
+            fl__model_name(picture->exporter->model), picture->exporter->trigger.distance,
             fl_span_seconds(picture->exporter->trigger.silence_ns), updates_in(window));
     fprintf(out, " &#183; delay %g ms</text>\n", fl_span_seconds(picture->delay_ns) * 1e3);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "app/cli/json_output.h"
+#include "motion/motion.h"
 
 static const ReckonView *view_at(const ReckonReport *report, int32_t track, int32_t delay)
 {
@@ -78,7 +79,7 @@ static void print_settings(const ReckonReport *report)
     const FlTriggerDef *trigger = &report->def->exporter.trigger;
     printf("%s: %d entities, %d lives, %.1f s of life\n", report->path, report->trace->entity_count,
            report->trace->track_count, fl_span_seconds(report->result->span_total_ns));
-    printf("model %s, an update beyond distance %g", fl_model_name(report->def->exporter.model),
+    printf("model %s, an update beyond distance %g", fl__model_name(report->def->exporter.model),
            trigger->distance);
     if (isfinite(trigger->angle)) {
         printf(", angle %g rad", trigger->angle);

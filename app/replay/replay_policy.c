@@ -98,11 +98,11 @@ void policy_study_moved(PolicyStudy *study, const PlayNode *node, int32_t own, c
 static bool read_receivers(const PlayNode *node, FlTime now, Sample *sample)
 {
     FlPeerId peer = {0};
-    while ((peer = fl_peer_next(node->session, peer)).index1 != 0) {
+    while (fl_peer_next(node->session, &peer)) {
         FlPeerStatus status;
         FlLinkStats stats;
         bool known = fl_peer_status(node->session, peer, &status) == FL_OK && status.direct &&
-                     fl_peer_stats(node->session, peer, now, &stats) == FL_OK && stats.delays.known;
+                     fl_peer_stats(node->session, now, peer, &stats) == FL_OK && stats.delays.known;
         if (!known) {
             return false;
         }
@@ -125,7 +125,7 @@ static bool read_things(const PlayNode *node, FlTime now, Sample *sample)
     for (int32_t i = 0; i < most && play_own_there(node, i); i++) {
         for (int32_t r = 0; r < sample->receiver_count; r++) {
             FlLedgerView view;
-            if (fl_entity_view(node->session, node->own[i].entity, sample->receiver[r].peer, now,
+            if (fl_entity_view(node->session, now, node->own[i].entity, sample->receiver[r].peer,
                                &view) != FL_OK) {
                 return false;
             }

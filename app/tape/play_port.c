@@ -1,18 +1,25 @@
 // Datagrams, through a socket or from a recording.
 #include "app/tape/play_port.h"
 
+#include "fairlead/run.h"
+
 #include <string.h>
 
 #include "app/tape/play_tape_entry.h"
 
-// FNV-1a, begun with the address.
-static uint64_t hash_datagram(FlAddress to, const uint8_t *bytes, int32_t count)
+// FNV-1a
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
 {
-    uint64_t hash = fl_address_hash(to) ^ 0xcbf29ce484222325u;
-    for (int32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
     }
     return hash;
+}
+
+static uint64_t hash_datagram(FlAddress to, const uint8_t *bytes, int32_t count)
+{
+    uint64_t hash = hash_bytes(0xcbf29ce484222325u, (const uint8_t *)&to, sizeof to);
+    return hash_bytes(hash, bytes, (size_t)count);
 }
 
 PlayPort play_port_make(PlayTape *tape, FlNet *net)

@@ -4,6 +4,8 @@
 
 #include "app/tape/play_tape.h"
 
+#include "fairlead/net.h"
+
 typedef struct PlayPort {
     PlayTape *tape;
     FlNet *net;         ///< NULL when replaying.

@@ -4,6 +4,8 @@
 
 #include "app/tape/play_tape_entry.h"
 
+#include "fairlead/net.h"
+
 #define FLUSH_EVERY FL_SEC(1)
 
 // ---------------------------------------------------------------- times

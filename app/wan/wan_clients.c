@@ -7,6 +7,7 @@
 // Invariant: list[0..count) are the slots in use, and every one of them can be found through the
 // hash.
 #include "app/wan/wan_clients.h"
+#include "impair/impair.h"
 
 #include <stdlib.h>
 
@@ -79,10 +80,21 @@ void wan_clients_destroy(WanClients *clients)
 
 // ---------------------------------------------------------------- finding
 
+// FNV-1a; an address has no padding.
+static uint64_t address_hash(FlAddress address)
+{
+    const uint8_t *bytes = (const uint8_t *)&address;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < sizeof address; i++) {
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    }
+    return hash ^ hash >> 32;
+}
+
 // Where the address is in the table, or the empty place where it belongs.
 static uint64_t place_of(const WanClients *clients, FlAddress address)
 {
-    uint64_t place = fl_address_hash(address) & clients->table_mask;
+    uint64_t place = address_hash(address) & clients->table_mask;
     while (clients->table[place] != 0) {
         const WanClient *client = &clients->slots[clients->table[place] - 1].client;
         if (fl_address_equal(client->address, address)) {
@@ -122,9 +134,9 @@ static bool open_way(const WanNetwork *network, WanClient *client, WanWay way, F
     def.seed = network->seed;
     def.link = (uint32_t)client->number * 2 + (uint32_t)way;
     def.luck_by_count = true;
-    return fl_impair_schedule_apply(network->changes, network->change_count, -1, changed_to,
-                                    client->number, wan_direction(way), &def.settings,
-                                    NULL) == FL_OK &&
+    return fl__impair_schedule_apply(network->changes, network->change_count, -1, changed_to,
+                                     client->number, wan_direction(way), &def.settings,
+                                     NULL) == FL_OK &&
            fl_impair_create(&def, &client->way[way]) == FL_OK;
 }
 
@@ -175,18 +187,18 @@ WanClient *wan_clients_hear(WanClients *clients, FlAddress address, FlTime chang
 
 // ---------------------------------------------------------------- staying and leaving
 
-void wan_clients_change(WanClients *clients, FlTime from, FlTime to)
+void wan_clients_change(WanClients *clients, FlTime to)
 {
     const WanNetwork *network = clients->network;
     for (int32_t i = 0; i < clients->count; i++) {
         WanClient *client = clients->list[i];
         for (int32_t way = WAN_UP; way <= WAN_DOWN; way++) {
-            FlImpairSettings settings = fl_impair_settings(client->way[way]);
-            FlResult result = fl_impair_schedule_apply(network->changes, network->change_count,
-                                                       from, to, client->number,
-                                                       wan_direction((WanWay)way), &settings, NULL);
+            FlImpairSettings settings = network->settings[way];
+            FlResult result = fl__impair_schedule_apply(
+                network->changes, network->change_count, -1, to, client->number,
+                wan_direction((WanWay)way), &settings, NULL);
             if (result == FL_OK) {
-                result = fl_impair_set(client->way[way], to, &settings);
+                result = fl__impair_set(client->way[way], to, &settings);
             }
             (void)result; // cannot fail: every moment of the schedule was checked at the start
         }
@@ -230,7 +242,7 @@ static void add_net(FlNetStats *sum, const FlNetStats *more)
 static void add_client(WanTotals *totals, const WanClient *client)
 {
     for (int32_t way = WAN_UP; way <= WAN_DOWN; way++) {
-        FlImpairStats stats = fl_impair_stats(client->way[way]);
+        FlImpairStats stats = fl__impair_stats(client->way[way]);
         add_impair(&totals->way[way], &stats);
     }
     FlNetStats stats = fl_net_stats(client->upstream);

@@ -5,6 +5,7 @@
 
 #include "fairlead/impair.h"
 #include "fairlead/net.h"
+#include "impair/impair.h"
 
 /// The proxy waits for one socket per client and its own.
 #define WAN_CLIENT_CAPACITY (FL_NET_WAIT_CAPACITY - 1)
@@ -76,8 +77,8 @@ int32_t wan_clients_list(const WanClients *clients, WanClient *const **list);
 /// Lets clients go that were silent since before `since`.
 void wan_clients_expire(WanClients *clients, FlTime since);
 
-/// Applies the schedule's changes with from < at <= to. The schedule has been checked before.
-void wan_clients_change(WanClients *clients, FlTime from, FlTime to);
+/// Applies the schedule up to `to`. It has been checked before.
+void wan_clients_change(WanClients *clients, FlTime to);
 
 void wan_clients_totals(const WanClients *clients, WanTotals *out);
 

@@ -41,11 +41,11 @@ static FlResult open_parts(WanProxy *proxy)
     if (result != FL_OK) {
         return result;
     }
-    FlFlightDef flight = fl_flight_def_default();
+    FlFlightDef flight = fl__flight_def_default();
     flight.capacity = def->flight_capacity;
     flight.packet_bytes = WAN_PACKET_BYTES;
     proxy->clients = wan_clients_create(&def->network, def->client_capacity);
-    return proxy->clients == NULL ? FL_NO_MEMORY : fl_flight_create(&flight, &proxy->flight);
+    return proxy->clients == NULL ? FL_NO_MEMORY : fl__flight_create(&flight, &proxy->flight);
 }
 
 FlResult wan_proxy_create(const WanProxyDef *def, WanProxy **out)
@@ -64,7 +64,7 @@ FlResult wan_proxy_create(const WanProxyDef *def, WanProxy **out)
     const WanNetwork *network = &def->network;
     proxy->start = fl_net_now();
     proxy->changed_to = -1;
-    proxy->next_change = fl_impair_schedule_next(network->changes, network->change_count, -1);
+    proxy->next_change = fl__impair_schedule_next(network->changes, network->change_count, -1);
     *out = proxy;
     return FL_OK;
 }
@@ -74,7 +74,7 @@ void wan_proxy_destroy(WanProxy *proxy)
     if (proxy != NULL) {
         fl_net_destroy(proxy->listener);
         wan_clients_destroy(proxy->clients);
-        fl_flight_destroy(proxy->flight);
+        fl__flight_destroy(proxy->flight);
         free(proxy);
     }
 }
@@ -98,8 +98,8 @@ static void launch(WanProxy *proxy, WanClient *client, WanWay way, const FlDatag
     FlFate fate = fl_impair_send(client->way[way], now, datagram->bytes);
     for (int32_t i = 0; i < fate.copy_count; i++) {
         uint64_t tag = wan_clients_tag(proxy->clients, client, way);
-        FlResult result =
-            fl_flight_push(proxy->flight, fate.deliver_at[i], tag, datagram->data, datagram->bytes);
+        FlResult result = fl__flight_push(proxy->flight, fate.deliver_at[i], tag, datagram->data,
+                                          datagram->bytes);
         (void)result; // a full flight counts itself
     }
 }
@@ -174,7 +174,7 @@ static int32_t deliver_batch(WanProxy *proxy, FlTime now)
     FlFlightPacket packets[FL_NET_BATCH];
     Outbox up = {.count = 0};
     Outbox down = {.count = 0};
-    int32_t count = fl_flight_take(proxy->flight, now, packets, FL_NET_BATCH);
+    int32_t count = fl__flight_take(proxy->flight, now, packets, FL_NET_BATCH);
     for (int32_t i = 0; i < count; i++) {
         WanClient *client = wan_clients_by_tag(proxy->clients, packets[i].tag);
         if (client == NULL) {
@@ -209,14 +209,9 @@ static void apply_changes(WanProxy *proxy)
         return;
     }
     const WanNetwork *network = &proxy->def->network;
-    wan_clients_change(proxy->clients, proxy->changed_to, now);
+    wan_clients_change(proxy->clients, now);
     proxy->changed_to = now;
-    proxy->next_change = fl_impair_schedule_next(network->changes, network->change_count, now);
-}
-
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
+    proxy->next_change = fl__impair_schedule_next(network->changes, network->change_count, now);
 }
 
 // Sleeps off what the last step left of its time. Datagrams that come meanwhile have their stamps.
@@ -224,7 +219,7 @@ static void keep_apart(WanProxy *proxy)
 {
     FlTime next = proxy->last_step + STEP_APART;
     if (wan_proxy_time(proxy) < next) {
-        (void)fl_net_wait_any(NULL, 0, proxy->start + next, NULL);
+        (void)fl_net_wait(NULL, 0, proxy->start + next, NULL);
     }
 }
 
@@ -239,9 +234,9 @@ void wan_proxy_step(WanProxy *proxy, FlTime deadline)
     for (int32_t i = 0; i < count; i++) {
         nets[1 + i] = list[i]->upstream;
     }
-    deadline = earlier(deadline, proxy->next_change);
-    deadline = earlier(deadline, fl_flight_next(proxy->flight));
-    bool any = fl_net_wait_any(nets, 1 + count, fl_time_add(deadline, proxy->start), ready);
+    deadline = fl_time_min(deadline, proxy->next_change);
+    deadline = fl_time_min(deadline, fl__flight_next(proxy->flight));
+    bool any = fl_net_wait(nets, 1 + count, fl_time_add(deadline, proxy->start), ready);
     proxy->last_step = wan_proxy_time(proxy);
     apply_changes(proxy);
     for (int32_t i = 0; i < count && any; i++) {
@@ -281,7 +276,7 @@ void wan_proxy_stats(const WanProxy *proxy, WanStats *out)
     *out = (WanStats){.gone_count = proxy->gone_count, .blocked_count = proxy->blocked_count};
     wan_clients_totals(proxy->clients, &out->totals);
     out->listener = fl_net_stats(proxy->listener);
-    out->flight = fl_flight_stats(proxy->flight);
+    out->flight = fl__flight_stats(proxy->flight);
     out->late_p50_us = late_quantile(proxy, 0.5);
     out->late_p99_us = late_quantile(proxy, 0.99);
     out->late_max_us = (double)proxy->late_max_ns * 1e-3;

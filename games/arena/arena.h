@@ -34,7 +34,7 @@
 
 #include "fairlead/motion.h"
 
-#define ARENA_PLAYER_CAPACITY 64
+#define ARENA_PLAYER_CAPACITY 128
 #define ARENA_ITEM_CAPACITY 32
 #define ARENA_DOOR_CAPACITY 4
 #define ARENA_MISSILE_CAPACITY 128
@@ -413,6 +413,18 @@ void arena_step_idle(const ArenaGame *game, ArenaState *view);
 FlPose arena_predict(const ArenaGame *game, const ArenaState *view, int32_t player,
                      ArenaInput input, double seconds);
 
+/// Moves a shown player from where it is towards `to`, and no further than walls allow. A player
+/// that is already in a wall is not held by it.
+void arena_step_shown(const ArenaGame *game, ArenaState *view, int32_t player, FlVec3 to);
+
+/// Where players may begin a life: of all such places the one nearest to a point, on a map without
+/// any that point.
+FlVec3 arena_spawn_near(const ArenaGame *game, FlVec3 point);
+
+/// Is somebody who stands there inside a block, by more than `depth` on every side? Doors count as
+/// open.
+bool arena_is_inside(const ArenaGame *game, FlVec3 position, double depth);
+
 // ---------------------------------------------------------------- shots
 
 typedef struct ArenaTrace {
@@ -437,9 +449,18 @@ bool arena_sees(const ArenaGame *game, const ArenaState *view, FlVec3 from, FlVe
 bool arena_deed_plausible(const ArenaGame *game, const ArenaDeed *deed, FlVec3 actor,
                           FlVec3 target);
 
+/// Does the line of such a shot, which its push has the direction of, meet the target's box there,
+/// or pass within `margin` of it? And is it plausible? True for what is no shot.
+bool arena_deed_meets(const ArenaGame *game, const ArenaDeed *deed, FlVec3 actor, FlVec3 target,
+                      double margin);
+
 /// Whom a player seems to aim at: the living one for whom its view has to turn least, at most 45
 /// degrees; -1: nobody. *angle (may be NULL) is that turn.
 int32_t arena_player_aims_at(const ArenaState *view, int32_t player, double *angle);
+
+/// The same for the one that it has aimed at best of late: `angles` (by player, at first all pi)
+/// are the turns, averaged over a quarter of a second. Once a tick.
+int32_t arena_player_follows(const ArenaState *view, int32_t player, double *angles);
 
 FlVec3 arena_player_eye(const ArenaPlayer *player);
 

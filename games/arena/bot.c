@@ -20,8 +20,8 @@ void arena_bot_init(ArenaBot *bot, uint64_t seed, int32_t player, int32_t charac
 {
     *bot = (ArenaBot){
         .random = {.seed = seed, .stream = UINT64_C(0xb07) + (uint64_t)player},
-        .character = (int32_t)arena__clamp(character, 0, ARENA_CHARACTER_COUNT - 1),
-        .skill = (int32_t)arena__clamp(skill, ARENA_SKILL_MIN, ARENA_SKILL_MAX),
+        .character = (int32_t)number_clamp(character, 0, ARENA_CHARACTER_COUNT - 1),
+        .skill = (int32_t)number_clamp(skill, ARENA_SKILL_MIN, ARENA_SKILL_MAX),
         .enemy = -1,
         .item = -1,
         .weapon = ARENA_WEAPON_GUN,
@@ -209,7 +209,7 @@ static FlVec3 duty(const ArenaGame *game, ArenaBot *bot, const ArenaState *view,
         bot->goal_until < view->tick) {
         double dx = fl_random_between(&bot->random, -200.0, 200.0);
         double dy = fl_random_between(&bot->random, -250.0, 250.0);
-        double x = arena__clamp(base.x + dx, -game->half + 60.0, game->half - 60.0);
+        double x = number_clamp(base.x + dx, -game->half + 60.0, game->half - 60.0);
         go(bot, fl_vec3(x, base.y + dy, base.z), view->tick + CAMP_TICKS);
     }
     return bot->goal;

@@ -50,12 +50,12 @@ static FlVec3 aim_point(const ArenaGame *game, const ArenaBot *bot, const ArenaP
     }
     at = fl_vec3_add_scaled(at, velocity, seconds);
     double most = game->half - ARENA_HALF_WIDTH;
-    return fl_vec3(arena__clamp(at.x, -most, most), arena__clamp(at.y, -most, most), at.z);
+    return fl_vec3(number_clamp(at.x, -most, most), number_clamp(at.y, -most, most), at.z);
 }
 
 static double turned(double from, double to, double most)
 {
-    return fl_angle_wrap(from + arena__clamp(fl_angle_wrap(to - from), -most, most));
+    return fl_angle_wrap(from + number_clamp(fl_angle_wrap(to - from), -most, most));
 }
 
 // Turns towards a point. Returns how far off it still is, as the bot believes.
@@ -67,7 +67,7 @@ static double look_at(ArenaBot *bot, const ArenaPlayer *me, FlVec3 point, bool s
     double pitch = -fl_atan2(way.z, flat) + (steady ? 0.0 : bot->aim_pitch_error);
     double most = arena__skill(bot->skill)->turn;
     bot->yaw = turned(bot->yaw, yaw, most);
-    bot->pitch = arena__clamp(turned(bot->pitch, pitch, most), -1.5, 1.5);
+    bot->pitch = number_clamp(turned(bot->pitch, pitch, most), -1.5, 1.5);
     return fabs(fl_angle_wrap(yaw - bot->yaw)) + fabs(pitch - bot->pitch);
 }
 
@@ -111,7 +111,7 @@ static void choose_strafe(ArenaBot *bot, const ArenaState *view)
     }
     const ArenaCharacter *c = arena__character(bot->character);
     double dodge = arena__skill(bot->skill)->dodge * (0.5 + c->nimbleness / 18.0);
-    double draw = fl_random_unit(&bot->random);
+    double draw = fl_random_between(&bot->random, 0.0, 1.0);
     uint64_t span = fl_random_below(&bot->random, 12);
     bot->strafe = draw < 0.5 * dodge ? -1 : draw < dodge ? 1 : 0;
     bot->strafe_until = view->tick + 8 + (int32_t)span;
@@ -128,11 +128,11 @@ static FlVec3 dance(const ArenaGame *game, ArenaBot *bot, const ArenaState *view
         return arena__position(me);
     }
     double wanted = fighting_distance(bot->weapon);
-    double nearer = arena__clamp((distance - wanted) / 150.0, -1.0, 1.0);
+    double nearer = number_clamp((distance - wanted) / 150.0, -1.0, 1.0);
     double along = 110.0 * nearer / distance, aside = 110.0 * bot->strafe / distance;
     double most = game->half - 2.0 * ARENA_HALF_WIDTH;
-    return fl_vec3(arena__clamp(me->x + along * dx - aside * dy, -most, most),
-                   arena__clamp(me->y + along * dy + aside * dx, -most, most), me->z);
+    return fl_vec3(number_clamp(me->x + along * dx - aside * dy, -most, most),
+                   number_clamp(me->y + along * dy + aside * dx, -most, most), me->z);
 }
 
 // Who wants to go and comes nowhere picks another way.
@@ -157,7 +157,7 @@ static void hop(ArenaBot *bot, const ArenaPlayer *me, ArenaInput *input)
 {
     const ArenaCharacter *c = arena__character(bot->character);
     double share = 0.004 * c->nimbleness * arena__skill(bot->skill)->dodge;
-    if (me->grounded != 0 && fl_random_unit(&bot->random) < share) {
+    if (me->grounded != 0 && fl_random_between(&bot->random, 0.0, 1.0) < share) {
         input->up = 127;
     }
 }

@@ -391,8 +391,8 @@ void arena_deed_show(const ArenaGame *game, ArenaState *view, const ArenaDeed *d
     } else if (!arena_deed_at_thing(deed->kind)) {
         ArenaPlayer *p = &view->player[target];
         if (((p->life ^ answer->third) & 0xffffu) == 0) { // a status shows 16 bits of a life
-            p->health = (int32_t)arena__clamp(answer->first, 0, ARENA_HEALTH_MAX);
-            p->armour = (int32_t)arena__clamp(answer->second, 0, ARENA_HEALTH_MAX);
+            p->health = (int32_t)number_clamp(answer->first, 0, ARENA_HEALTH_MAX);
+            p->armour = (int32_t)number_clamp(answer->second, 0, ARENA_HEALTH_MAX);
             p->alive = p->health > 0 ? 1 : 0;
         }
     }

@@ -82,19 +82,13 @@ double arena_half_extent(const ArenaGame *game)
     return game->half;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 FlWorldDef arena_def_world(const ArenaDef *def, int32_t entity_capacity)
 {
     double half = arena__map_half(def->map);
     uint64_t hash =
-        mix(UINT64_C(0x4152454e), (uint64_t)def->map << 32 | (uint32_t)def->player_count);
-    hash = mix(hash, (uint64_t)(def->flags ? 1 : 0) << 32 | (uint32_t)def->judge);
-    hash = mix(mix(hash, (uint64_t)def->respawn_ticks), def->seed);
+        number_mix(UINT64_C(0x4152454e), (uint64_t)def->map << 32 | (uint32_t)def->player_count);
+    hash = number_mix(hash, (uint64_t)(def->flags ? 1 : 0) << 32 | (uint32_t)def->judge);
+    hash = number_mix(number_mix(hash, (uint64_t)def->respawn_ticks), def->seed);
     FlWorldDef world = fl_world_def_default();
     bool plain = def->map == ARENA_MAP_PLAIN; // recorded players fall deep, and faster
     world.low = fl_vec3(-half, -half, plain ? -half : 0.0);
@@ -308,14 +302,12 @@ void arena_step_idle(const ArenaGame *game, ArenaState *view)
 
 static uint64_t mix_double(uint64_t hash, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return mix(hash, bits);
+    return number_mix(hash, number_bits(value));
 }
 
 static uint64_t mix_pair(uint64_t hash, int32_t high, int32_t low)
 {
-    return mix(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+    return number_mix(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
 // Field by field, so that byte order does not matter.
@@ -370,7 +362,7 @@ uint64_t arena_hash(const ArenaState *state)
         const ArenaMissile *m = &state->missile[i];
         hash = mix_double(mix_double(mix_double(hash, m->x), m->y), m->z);
         hash = mix_double(mix_pair(hash, m->owner, m->born), m->reach);
-        hash = mix_pair(mix(hash, m->number), m->yaw, m->pitch);
+        hash = mix_pair(number_mix(hash, m->number), m->yaw, m->pitch);
     }
     return hash;
 }

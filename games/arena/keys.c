@@ -33,10 +33,10 @@ ArenaInput arena_keys_input(const ArenaGame *game, const ArenaState *view, int32
     if (target >= 0) {
         FlVec3 way = fl_vec3_sub(arena__position(&view->player[target]), arena_player_eye(p));
         double flat = sqrt(way.x * way.x + way.y * way.y);
-        pitch = arena__clamp(-fl_atan2(way.z, flat), -1.5, 1.5);
+        pitch = number_clamp(-fl_atan2(way.z, flat), -1.5, 1.5);
         distance = flat;
     }
-    return (ArenaInput){.forward = (int8_t)(127.0 * arena__clamp(keys.drive, -1.0, 1.0)),
+    return (ArenaInput){.forward = (int8_t)(127.0 * number_clamp(keys.drive, -1.0, 1.0)),
                         .yaw = arena_angle_steps(yaw),
                         .pitch = arena_angle_steps(pitch),
                         .buttons = keys.fire ? ARENA_BUTTON_FIRE : 0,

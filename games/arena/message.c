@@ -19,11 +19,11 @@
 // DEED: a call to the owner of its target, ARENA_DEED_BYTES.
 //
 //   bits  field    valid
-//   4     kind     1 … 8
-//   6     actor    -
-//   6     target   -
+//   3     kind     less 1: 1 … 8
+//   7     actor    -
+//   7     target   -
 //   2     weapon   0 unless damage or score
-//   8     amount   damage 1 … 127; score 1 or -1, two's complement; else 0
+//   7     amount   damage 1 … 127; score 1 or -1, two's complement; else 0
 //   32    which    -
 //   18    x        two's complement; damage -1000 … 1000; 0 unless damage or drop
 //   18    y        the same
@@ -44,9 +44,9 @@
 // MISSILE: its launch, ARENA_MISSILE_BYTES.
 //
 //   bits  field    unit            valid
-//   6     owner    -               -
+//   7     owner    -               -
 //   32    number   -               -
-//   31    born     tick            -
+//   30    born     tick            -
 //   17    x        1/8 unit        two's complement
 //   17    y        1/8 unit        two's complement
 //   17    z        1/8 unit        two's complement
@@ -56,6 +56,8 @@
 
 #include "private.h"
 
+#define PLAYER_WIDTH 7
+#define BORN_WIDTH 30
 #define PLACE_WIDTH 18
 #define PLACE_MOST 131071
 #define EIGHTHS_WIDTH 17
@@ -63,8 +65,8 @@
 #define PUSH_MOST 1000
 #define QUARTER 16384
 
-_Static_assert(ARENA_PLAYER_CAPACITY <= 64 && ARENA_ITEM_CAPACITY <= 64, "six bits");
-_Static_assert(ARENA_WEAPON_COUNT <= 4 && ARENA_DEED_COUNT <= 16, "two bits, four bits");
+_Static_assert(ARENA_PLAYER_CAPACITY <= 128 && ARENA_ITEM_CAPACITY <= 64, "seven bits, six bits");
+_Static_assert(ARENA_WEAPON_COUNT <= 4 && ARENA_DEED_COUNT <= 9, "two bits, three bits");
 
 static void put_signed(FlWriter *writer, int32_t value, int32_t width)
 {
@@ -101,22 +103,17 @@ double arena_angle(int16_t steps)
     return steps * (FL_PI / 32768.0);
 }
 
-static int32_t held(int32_t value, int32_t most)
-{
-    return value < -most ? -most : value > most ? most : value;
-}
-
 void arena_input_encode(ArenaInput input, uint8_t bytes[ARENA_INPUT_BYTES])
 {
     FlWriter writer;
     fl_writer_init(&writer, bytes, ARENA_INPUT_BYTES);
     const int32_t push[3] = {input.forward, input.right, input.up};
     for (int32_t i = 0; i < 3; i++) {
-        int32_t raised = held(push[i], 127) + 127;
+        int32_t raised = number_clamp_whole(push[i], -127, 127) + 127;
         fl_writer_put(&writer, (uint64_t)raised, 8);
     }
     put_signed(&writer, input.yaw, 16);
-    put_signed(&writer, held(input.pitch, QUARTER), 16);
+    put_signed(&writer, number_clamp_whole(input.pitch, -QUARTER, QUARTER), 16);
     fl_writer_put(&writer, input.buttons & 3u, 2);
     fl_writer_put(&writer, input.weapon < ARENA_WEAPON_COUNT ? input.weapon : 0, 2);
     fl_writer_align(&writer);
@@ -199,8 +196,9 @@ static bool deed_fits(const ArenaDeed *d)
     bool amount = damage  ? within(d->amount, 1, 127)
                   : score ? d->amount == 1 || d->amount == -1
                           : d->amount == 0;
-    return d->kind > ARENA_DEED_NONE && d->kind < ARENA_DEED_COUNT && within(d->actor, 0, 63) &&
-           within(d->target, 0, 63) && amount &&
+    return d->kind > ARENA_DEED_NONE && d->kind < ARENA_DEED_COUNT &&
+           within(d->actor, 0, ARENA_PLAYER_CAPACITY - 1) &&
+           within(d->target, 0, ARENA_PLAYER_CAPACITY - 1) && amount &&
            within(d->weapon, 0, damage || score ? ARENA_WEAPON_COUNT - 1 : 0) &&
            within(d->x, -most, most) && within(d->y, -most, most) && within(d->z, -most, most);
 }
@@ -210,11 +208,11 @@ bool arena_deed_encode(FlWriter *writer, const ArenaDeed *deed)
     if (!deed_fits(deed)) {
         return false;
     }
-    fl_writer_put(writer, (uint64_t)deed->kind, 4);
-    fl_writer_put(writer, (uint64_t)deed->actor, 6);
-    fl_writer_put(writer, (uint64_t)deed->target, 6);
+    fl_writer_put(writer, (uint64_t)deed->kind - 1, 3);
+    fl_writer_put(writer, (uint64_t)deed->actor, PLAYER_WIDTH);
+    fl_writer_put(writer, (uint64_t)deed->target, PLAYER_WIDTH);
     fl_writer_put(writer, (uint64_t)deed->weapon, 2);
-    put_signed(writer, deed->amount, 8);
+    put_signed(writer, deed->amount, 7);
     fl_writer_put(writer, deed->which, 32);
     put_signed(writer, deed->x, PLACE_WIDTH);
     put_signed(writer, deed->y, PLACE_WIDTH);
@@ -226,11 +224,12 @@ bool arena_deed_decode(FlReader *reader, ArenaDeed *deed)
 {
     memset(deed, 0, sizeof *deed);
     ArenaDeed got = {0};
-    got.kind = (ArenaDeedKind)fl_reader_take(reader, 4);
-    got.actor = (int32_t)fl_reader_take(reader, 6);
-    got.target = (int32_t)fl_reader_take(reader, 6);
+    got.kind = (ArenaDeedKind)(fl_reader_take(reader, 3) + 1);
+    got.actor = (int32_t)fl_reader_take(reader, PLAYER_WIDTH);
+    got.target = (int32_t)fl_reader_take(reader, PLAYER_WIDTH);
     got.weapon = (int32_t)fl_reader_take(reader, 2);
-    got.amount = take_signed(reader, 8);
+    got.amount =
+        got.kind == ARENA_DEED_DAMAGE ? (int32_t)fl_reader_take(reader, 7) : take_signed(reader, 7);
     got.which = (uint32_t)fl_reader_take(reader, 32);
     got.x = take_signed(reader, PLACE_WIDTH);
     got.y = take_signed(reader, PLACE_WIDTH);
@@ -249,9 +248,9 @@ bool arena_answer_encode(FlWriter *writer, const ArenaAnswer *answer)
     put_signed(writer, answer->first, 32);
     put_signed(writer, answer->second, 32);
     fl_writer_put(writer, answer->third, 32);
-    put_signed(writer, held(answer->x, PLACE_MOST), PLACE_WIDTH);
-    put_signed(writer, held(answer->y, PLACE_MOST), PLACE_WIDTH);
-    put_signed(writer, held(answer->z, PLACE_MOST), PLACE_WIDTH);
+    put_signed(writer, number_clamp_whole(answer->x, -PLACE_MOST, PLACE_MOST), PLACE_WIDTH);
+    put_signed(writer, number_clamp_whole(answer->y, -PLACE_MOST, PLACE_MOST), PLACE_WIDTH);
+    put_signed(writer, number_clamp_whole(answer->z, -PLACE_MOST, PLACE_MOST), PLACE_WIDTH);
     put_signed(writer, answer->back_at, 32);
     fl_writer_align(writer);
     return !writer->failed;
@@ -287,7 +286,7 @@ static bool missile_fits(const ArenaMissile *m)
         }
     }
     return within(m->owner, 0, ARENA_PLAYER_CAPACITY - 1) && m->born >= 0 &&
-           within(m->pitch, -QUARTER, QUARTER);
+           m->born < 1 << BORN_WIDTH && within(m->pitch, -QUARTER, QUARTER);
 }
 
 bool arena_missile_encode(FlWriter *writer, const ArenaMissile *missile)
@@ -295,9 +294,9 @@ bool arena_missile_encode(FlWriter *writer, const ArenaMissile *missile)
     if (!missile_fits(missile)) {
         return false;
     }
-    fl_writer_put(writer, (uint64_t)missile->owner, 6);
+    fl_writer_put(writer, (uint64_t)missile->owner, PLAYER_WIDTH);
     fl_writer_put(writer, missile->number, 32);
-    fl_writer_put(writer, (uint64_t)missile->born, 31);
+    fl_writer_put(writer, (uint64_t)missile->born, BORN_WIDTH);
     put_signed(writer, (int32_t)(missile->x * 8.0), EIGHTHS_WIDTH);
     put_signed(writer, (int32_t)(missile->y * 8.0), EIGHTHS_WIDTH);
     put_signed(writer, (int32_t)(missile->z * 8.0), EIGHTHS_WIDTH);
@@ -310,9 +309,9 @@ bool arena_missile_decode(FlReader *reader, ArenaMissile *missile)
 {
     memset(missile, 0, sizeof *missile);
     ArenaMissile got = {0};
-    got.owner = (int32_t)fl_reader_take(reader, 6);
+    got.owner = (int32_t)fl_reader_take(reader, PLAYER_WIDTH);
     got.number = (uint32_t)fl_reader_take(reader, 32);
-    got.born = (int32_t)fl_reader_take(reader, 31);
+    got.born = (int32_t)fl_reader_take(reader, BORN_WIDTH);
     got.x = take_signed(reader, EIGHTHS_WIDTH) / 8.0;
     got.y = take_signed(reader, EIGHTHS_WIDTH) / 8.0;
     got.z = take_signed(reader, EIGHTHS_WIDTH) / 8.0;

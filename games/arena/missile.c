@@ -24,7 +24,7 @@ static FlVec3 missile_along(const ArenaMissile *m)
 FlVec3 arena_missile_position(const ArenaState *view, const ArenaMissile *missile)
 {
     double way = (view->tick - missile->born) * (ARENA_MISSILE_SPEED * ARENA_TICK_SECONDS);
-    way = arena__clamp(way, 0.0, missile->reach);
+    way = number_clamp(way, 0.0, missile->reach);
     return fl_vec3_add_scaled(fl_vec3(missile->x, missile->y, missile->z), missile_along(missile),
                               way);
 }

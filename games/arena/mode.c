@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#define CHOSEN 5             // one more than are looked at: the next is served when it comes in
+#define POINTS 2             // of guidance: where it is, and half-way
+#define GUIDE_FROM FL_SEC(1) // more often than that, updates are better
+
 const char *arena_mode_name(ArenaMode mode)
 {
 #define ARENA_MODE_ROW(name, word, meaning) word,
@@ -25,16 +29,22 @@ FlSessionDef arena_mode_session(const ArenaGame *game, const ArenaModeDef *def)
 {
     FlSessionDef session = arena_node_session(game, def->players);
     bool published = def->mode == ARENA_MODE_DONNY || def->mode == ARENA_MODE_LOBW;
-    session.update_least_bytes = published ? ARENA_PUBLISHED_BYTES : 0;
-    session.focus.share = def->focus_share;
+    session.tuning.update_least_bytes = published ? ARENA_PUBLISHED_BYTES : 0;
+    session.tuning.focus.share = def->focus_share;
     session.upload_bytes_s = def->mode == ARENA_MODE_HIBW ? 0.0 : def->kbps * 125.0;
-    session.guide_from_ns = def->mode == ARENA_MODE_DONNY ? 0 : session.guide_from_ns;
-    if (def->mode == ARENA_MODE_OURS) { // corrections glide, no faster than players move
-        session.show.convergence = FL_CONVERGENCE_SMOOTH;
-        session.show.smooth_ns = FL_MS(100);
-        session.show.speed_limit = def->top_speed;
-        session.show.catch_up = ARENA_RUN_SPEED;
-        session.show.snap_distance = (double)INFINITY;
+    session.tuning.guide_from_ns = def->mode == ARENA_MODE_DONNY ? 0 : GUIDE_FROM;
+    if (def->mode == ARENA_MODE_OURS || def->mode == ARENA_MODE_DONNY) {
+        // Corrections glide, no faster than players move.
+        session.tuning.show.convergence = FL_CONVERGENCE_SMOOTH;
+        session.tuning.show.smooth_ns = FL_MS(1);
+        session.tuning.show.speed_limit = def->top_speed;
+        session.tuning.show.catch_up = ARENA_RUN_SPEED;
+        session.tuning.show.snap_distance = (double)INFINITY;
+    }
+    if (def->mode == ARENA_MODE_OURS) {
+        session.tuning.focus.base = 0.4;
+        session.tuning.focus.radian = 40.0;
+        session.tuning.focus.second = 100.0;
     }
     return session;
 }
@@ -44,17 +54,20 @@ ArenaNodeDef arena_mode_node(const ArenaGame *game, ArenaMode mode)
     bool guided = mode == ARENA_MODE_DONNY || mode == ARENA_MODE_OURS;
     ArenaNodeDef node = {
         .game = game,
-        .send = mode == ARENA_MODE_OURS ? fl_send_focus_equal() : fl_send_focus(),
+        .send = mode == ARENA_MODE_OURS ? fl_send_make(FL_SEND_FOCUS_EQUAL)
+                                        : fl_send_make(FL_SEND_FOCUS),
         .trigger = {.distance = 0.125,
                     .angle = 0.01,
                     .silence_ns = FL_SEC(1) / ARENA_TICK_HZ}, // every frame
         .guided = guided,
+        .points = mode == ARENA_MODE_OURS ? POINTS : 0,
         .attentive = guided,
         .run_speed = ARENA_RUN_SPEED,
         .skill = ARENA_SKILL_MIN,
     };
     if (mode == ARENA_MODE_OURS) { // what is said is said because it matters
-        node.trigger = (FlTriggerDef){.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)};
+        node.chosen = CHOSEN;
+        node.trigger = (FlTriggerDef){.distance = 1.0, .angle = 0.05, .silence_ns = FL_SEC(1)};
     }
     return node;
 }

@@ -28,6 +28,20 @@ static bool overlaps(const ArenaBox *b, double x, double y)
            y > b->low_y - ARENA_HALF_WIDTH + SKIN && y < b->high_y + ARENA_HALF_WIDTH - SKIN;
 }
 
+bool arena_is_inside(const ArenaGame *game, FlVec3 position, double depth)
+{
+    double wide = ARENA_HALF_WIDTH - depth;
+    double feet = position.z - ARENA_FEET;
+    bool inside = false;
+    for (int32_t i = 0; i < game->box_count; i++) {
+        const ArenaBox *b = &game->box[i];
+        inside = inside || (feet + depth < b->top && position.x + wide > b->low_x &&
+                            position.x - wide < b->high_x && position.y + wide > b->low_y &&
+                            position.y - wide < b->high_y);
+    }
+    return inside;
+}
+
 // One block against a step along one axis: `at` to `*to`, the block from `low` to `high` on it.
 static bool stops(double at, double *to, double low, double high)
 {
@@ -65,7 +79,7 @@ static void slide(const ArenaGame *game, const ArenaState *view, ArenaPlayer *p,
     double at = along_x ? p->x : p->y;
     double across = along_x ? p->y : p->x;
     double to =
-        arena__clamp(at + way, -game->half + ARENA_HALF_WIDTH, game->half - ARENA_HALF_WIDTH);
+        number_clamp(at + way, -game->half + ARENA_HALF_WIDTH, game->half - ARENA_HALF_WIDTH);
     bool held = to != at + way;
     double feet = p->z - ARENA_FEET;
     const ArenaBox *b;
@@ -134,7 +148,7 @@ void arena__hold_speed(ArenaPlayer *p)
         p->vx *= SIDE_MOST / side;
         p->vy *= SIDE_MOST / side;
     }
-    p->vz = arena__clamp(p->vz, -RISE_MOST, RISE_MOST);
+    p->vz = number_clamp(p->vz, -RISE_MOST, RISE_MOST);
 }
 
 static void rise_or_fall(const ArenaGame *game, const ArenaState *view, ArenaPlayer *p,
@@ -162,7 +176,7 @@ void arena__move(const ArenaGame *game, const ArenaState *view, ArenaPlayer *pla
                  ArenaInput input, double seconds)
 {
     player->yaw = arena_angle(input.yaw);
-    player->pitch = arena__clamp(arena_angle(input.pitch), -0.5 * FL_PI, 0.5 * FL_PI);
+    player->pitch = number_clamp(arena_angle(input.pitch), -0.5 * FL_PI, 0.5 * FL_PI);
     push_legs(player, input, seconds);
     arena__hold_speed(player);
     if (input.up > 0 && player->grounded != 0) {
@@ -178,6 +192,35 @@ void arena__move(const ArenaGame *game, const ArenaState *view, ArenaPlayer *pla
     rise_or_fall(game, view, player, seconds);
 }
 
+void arena_step_shown(const ArenaGame *game, ArenaState *view, int32_t player, FlVec3 to)
+{
+    FL_ASSERT(player >= 0 && player < view->player_count);
+    ArenaPlayer *p = &view->player[player];
+    double low = p->z < to.z ? p->z : to.z;
+    double high = p->z < to.z ? to.z : p->z;
+    p->z = high; // who goes up onto something is above it first, who comes down leaves it last
+    slide(game, view, p, true, to.x - p->x);
+    slide(game, view, p, false, to.y - p->y);
+    p->z = high;
+    double ground = floor_under(game, view, p) + ARENA_FEET;
+    p->z = to.z < high ? low : high;
+    p->z = p->z < ground ? ground : p->z;
+}
+
+FlVec3 arena_spawn_near(const ArenaGame *game, FlVec3 point)
+{
+    FlVec3 best = point;
+    double least = 1e300;
+    for (int32_t i = 0; i < game->spawn_count; i++) {
+        double far = fl_vec3_distance(game->spawn[i], point);
+        if (far < least) {
+            least = far;
+            best = game->spawn[i];
+        }
+    }
+    return best;
+}
+
 void arena_step_replica(const ArenaGame *game, ArenaState *view, int32_t player, ArenaInput input)
 {
     FL_ASSERT(player >= 0 && player < view->player_count);
@@ -191,17 +234,19 @@ FlPose arena_predict(const ArenaGame *game, const ArenaState *view, int32_t play
 {
     FL_ASSERT(player >= 0 && player < view->player_count);
     ArenaPlayer p = view->player[player];
-    double left = seconds > 0.0 ? arena__clamp(seconds, 0.0, 10.0) : 0.0; // NaN: now
+    double left = seconds > 0.0 ? number_clamp(seconds, 0.0, 10.0) : 0.0; // NaN: now
     while (left > SKIN && p.alive != 0) {
         double step = left < ARENA_TICK_SECONDS ? left : ARENA_TICK_SECONDS;
         arena__move(game, view, &p, input, step);
         left -= step;
     }
+    double s, c;
+    fl_sincos(0.5 * p.yaw, &s, &c);
     FlPose pose = {
         .position = arena__position(&p),
         .velocity = fl_vec3(p.vx, p.vy, p.vz),
         .yaw = p.yaw,
-        .rotation = fl_quat_from_yaw(p.yaw),
+        .rotation = {c, 0.0, 0.0, s},
     };
     return pose;
 }

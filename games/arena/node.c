@@ -9,21 +9,22 @@ enum { EVENT_MISSILE = 1 };
 
 void arena_node_capacities(FlSessionDef *def)
 {
-    def->item_capacity = 256;
-    def->path_capacity = 128; // who waits for seconds is not forgotten
-    def->calls.asked_capacity = ARENA_NODE_ASKED;
+    def->tuning.item_capacity = 256;
+    def->tuning.path_capacity = 128; // who waits for seconds is not forgotten
+    def->tuning.calls.asked_capacity = ARENA_NODE_ASKED;
 }
 
 FlSessionDef arena_node_session(const ArenaGame *game, int32_t players)
 {
     FlSessionDef def = fl_session_def_default();
     def.topology = FL_TOPOLOGY_MESH;
+    def.tuning.show.convergence = FL_CONVERGENCE_AT_ONCE; // as published; modes may glide
     def.world = arena_wire_world(game, 2 * players);
     def.peer_capacity = players - 1;
-    def.line_capacity = players - 1;
+    def.tuning.direct_capacity = players - 1;
     def.entity_capacity = 2 * players;
     arena_node_capacities(&def);
-    def.link.ack_delay_ns = FL_SEC(3);
+    def.tuning.link.ack_delay_ns = FL_SEC(3);
     def.join_timeout_ns = FL_SEC(60);
     return def;
 }
@@ -74,8 +75,7 @@ static void find_all(ArenaNode *node)
         bool things = node->def.open || seen->things.index1 != 0;
         complete = complete && (i == node->player || (seen->entity.index1 != 0 && things));
     }
-    for (FlEntityId id = fl_entity_next(node->session, (FlEntityId){0});
-         id.index1 != 0 && !complete; id = fl_entity_next(node->session, id)) {
+    for (FlEntityId id = {0}; fl_entity_next(node->session, &id) && !complete;) {
         entity_heard(node, id);
     }
 }
@@ -109,7 +109,7 @@ bool arena_node_event(ArenaNode *node, const FlEvent *event)
 static void take_all(ArenaNode *node, FlTime now)
 {
     FlNotice notice;
-    while (fl_session_poll(node->session, &notice) == FL_OK) {
+    while (fl_notice_take(node->session, &notice) == FL_OK) {
         arena_node_notice(node, &notice);
     }
     FlEvent event;
@@ -122,18 +122,35 @@ static void take_all(ArenaNode *node, FlTime now)
 
 // ---------------------------------------------------------------- what is told
 
+// In a crowd those look at us, more or less, at whom we look.
+static bool is_watched(const ArenaNode *node, FlPeerId peer)
+{
+    FlPeerStatus of;
+    FlEntityStatus status;
+    return fl_peer_status(node->session, peer, &of) == FL_OK &&
+           of.number < node->view.player_count &&
+           fl_entity_status(node->session, node->seen[of.number].entity, &status) == FL_OK &&
+           status.watched;
+}
+
 static int32_t lookers(const ArenaNode *node, FlPeerId to[ARENA_PLAYER_CAPACITY])
 {
+    // A target cannot judge what it does not know of: then all are told.
+    bool all = arena_def(node->def.game)->judge == ARENA_JUDGE_TARGET;
     int32_t count = 0;
-    for (FlPeerId peer = fl_peer_next(node->session, (FlPeerId){0});
-         peer.index1 != 0 && count < ARENA_PLAYER_CAPACITY;
-         peer = fl_peer_next(node->session, peer)) {
+    for (FlPeerId peer = {0};
+         fl_peer_next(node->session, &peer) && count < ARENA_PLAYER_CAPACITY;) {
         double attention;
         FlSendClass send_class;
         FlResult result =
-            fl_entity_looks(node->session, node->entity, peer, &attention, &send_class);
+            fl_entity_interest(node->session, node->entity, peer, &attention, &send_class);
         bool looks = result == FL_OK && send_class == FL_CLASS_FOCUS;
-        if (looks || (node->def.open && result == FL_NOT_FOUND)) { // the host passes it on, to all
+        if (fl_session_topology(node->session) == FL_TOPOLOGY_CROWD) {
+            looks = all = is_watched(node, peer); // who looks at whom only they know
+        }
+        if (looks || all ||
+            (node->def.open && result == FL_NOT_FOUND &&
+             fl_session_topology(node->session) != FL_TOPOLOGY_CROWD)) { // the host passes it on
             to[count++] = peer;
         }
     }
@@ -170,21 +187,29 @@ static FlVec3 predicted(const ArenaNode *node, FlTime ahead)
     if (node->def.recorded) { // keys are not known: the pace is held
         return fl_vec3(p->x + p->vx * seconds, p->y + p->vy * seconds, p->z);
     }
-    return arena_predict(node->def.game, &node->view, node->player, node->input, seconds).position;
+    ArenaInput input = node->input;
+    if (node->born) { // its keys are still those of the dead; nobody stays where a life begins
+        input = (ArenaInput){.forward = 127, .yaw = arena_angle_steps(p->yaw)};
+    }
+    return arena_predict(node->def.game, &node->view, node->player, input, seconds).position;
 }
 
-static void guide(const ArenaNode *node, FlTime now)
+static void guide(ArenaNode *node, FlTime now)
 {
     const ArenaPlayer *p = &node->view.player[node->player];
     FlTime ahead = fl_entity_guide_ahead(node->session, node->entity);
     FlGuidance guidance = {
         .ahead_ns = ahead,
         .position = predicted(node, ahead),
+        .point_count = node->def.points,
         .yaw = p->yaw,
         .pitch = -p->pitch,
         .actions = {(uint8_t)(p->shots & 15u), (uint8_t)(p->jumps & 15u)},
     };
-    int32_t target = arena_player_aims_at(&node->view, node->player, NULL);
+    for (int32_t i = 0; i < guidance.point_count; i++) {
+        guidance.points[i] = predicted(node, ahead * i / guidance.point_count);
+    }
+    int32_t target = arena_player_follows(&node->view, node->player, node->aim);
     FlEntityStatus status;
     if (target >= 0 && node->seen[target].entity.index1 != 0 &&
         fl_entity_status(node->session, node->seen[target].entity, &status) == FL_OK) {
@@ -193,7 +218,7 @@ static void guide(const ArenaNode *node, FlTime now)
         guidance.target = status.number;
         guidance.yaw = fl_angle_wrap(p->yaw - fl_atan2(t->y - p->y, t->x - p->x));
     }
-    (void)!fl_entity_guide(node->session, node->entity, &guidance, now);
+    (void)!fl_entity_guide(node->session, now, node->entity, &guidance);
 }
 
 // Told when it dies: which life has ended, by the player's count and (in `deaths`) by ours of cuts;
@@ -223,6 +248,7 @@ static void tell(ArenaNode *node, FlTime now)
     const ArenaPlayer *p = &node->view.player[node->player];
     if (p->life != node->life || (node->dead && p->alive != 0)) {
         node->life = p->life;
+        node->born = true;
         node->cuts++;
         (void)!fl_entity_cut(node->session, node->entity);
     }
@@ -240,6 +266,7 @@ static void tell(ArenaNode *node, FlTime now)
     if (node->def.guided) {
         guide(node, now);
     }
+    node->born = node->born && p->alive == 0;
 }
 
 // ---------------------------------------------------------------- making, and a step
@@ -263,23 +290,26 @@ static FlResult things_make(ArenaNode *node)
     }
     FlEntityDef things = fl_entity_def_default();
     things.kind = KIND_THINGS;
-    things.stays = node->def.open;
-    FlResult result = fl_entity_create(node->session, &things, &node->things);
-    if (result == FL_OK) {
-        arena_things_tell(node);
+    things.survives_owner = node->def.open;
+    node->things = fl_entity_create(node->session, &things);
+    if (node->things.index1 == 0) {
+        return FL_FULL;
     }
-    return result;
+    arena_things_tell(node);
+    return FL_OK;
 }
 
 static FlResult entities_make(ArenaNode *node)
 {
     node->entity = node->def.entity;
-    FlResult result = FL_OK;
     if (!node->def.watches && node->entity.index1 == 0) {
         FlEntityDef def = arena_node_entity(&node->def);
-        result = fl_entity_create(node->session, &def, &node->entity);
+        node->entity = fl_entity_create(node->session, &def);
+        if (node->entity.index1 == 0) {
+            return FL_FULL;
+        }
     }
-    return result == FL_OK ? things_make(node) : result;
+    return things_make(node);
 }
 
 static void seen_start(ArenaNode *node)
@@ -287,6 +317,7 @@ static void seen_start(ArenaNode *node)
     for (int32_t i = 0; i < ARENA_PLAYER_CAPACITY; i++) {
         node->seen[i].nearing = FL_FOREVER;
         node->seen[i].mode = FL_GUIDE_NEAR;
+        node->aim[i] = FL_PI;
         if (node->def.open && i != node->player) {
             arena_unsee(node, i);
         }

@@ -20,6 +20,7 @@
 #define ARENA_NODE_H
 
 #include "arena/arena.h"
+#include "fairlead/rewind.h"
 #include "fairlead/session.h"
 
 /// A player's width: nearer than this, a replica is taken for the player.
@@ -33,14 +34,20 @@ typedef struct ArenaNodeDef {
     const ArenaGame *game; ///< Borrowed; the same rules at all.
     FlSend send;
     FlTriggerDef trigger;
-    bool guided;       ///< Receivers at best effort get guidance.
-    bool attentive;    ///< The others are told how much we look at them.
-    bool recorded;     ///< Moved by rows: no shots, no deeds, and nobody knows the map.
-    bool open;         ///< Players come and go.
-    bool watches;      ///< Open: we have no player.
+    bool guided;    ///< Receivers at best effort get guidance,
+    int32_t points; ///< with so many points of the way, as FlGuidance has them.
+    bool attentive; ///< The others are told how much we look at them.
+    int32_t chosen; ///< So many that we look at most are told that we want them; 0: as published.
+    bool recorded;  ///< Moved by rows: no shots, no deeds, and nobody knows the map.
+    bool open;      ///< Players come and go.
+    bool checked;   ///< Shots must have met their target on the shooter's screen: whoever owns
+                    ///< the target looks (FlSessionDef.rewind_ns is set). The same at all.
+    bool watches;   ///< Open: we have no player.
     FlEntityId entity; ///< Our player's, made as arena_node_entity says; {0}: it is made here.
     /// The truth about our player was handed in; NULL: nobody wants to know.
     void (*told_fn)(void *ctx, const FlState *state);
+    /// A deed was decided here, or what became of ours was learnt; NULL: as above.
+    void (*verdict_fn)(void *ctx, const ArenaDeed *deed, bool applied, bool decided);
     void *ctx;
     double run_speed; ///< Recorded: how fast a replica may walk, units a second.
     uint64_t seed;    ///< Of the bot.
@@ -60,10 +67,10 @@ typedef struct ArenaSeen {
     FlGuideMode mode;
     uint32_t life;    ///< Low bits; a new one: it appeared anew.
     double attention; ///< That we pay to it.
-    uint32_t blanks;  ///< Actions of its replica that were played.
-    FlVec3 goal;      ///< Where it was last told to go,
-    FlVec3 pace;      ///< how fast,
-    int32_t overdue;  ///< and for how many ticks it has gone on from there.
+    uint32_t shots;   ///< Of its replica that were played; they hit nobody,
+    uint32_t jumps;   ///< and jumps;
+    bool jumps_now;   ///< one is to come.
+    FlTime guided;    ///< Session time of its newest guidance; 0: none.
     FlTime nearing;   ///< Since when it walks to where snapshots put it; FL_FOREVER: it does not.
 } ArenaSeen;
 
@@ -77,10 +84,13 @@ typedef struct ArenaNear {
 typedef struct ArenaNodeStats {
     uint64_t deeds; ///< Asked of others.
     uint64_t applied, refused, unknown;
-    uint64_t blocked;   ///< Deeds that found no room.
-    uint64_t forged;    ///< Asked of us by another than their actor: refused.
-    uint64_t hits;      ///< Damage of ours that was answered,
-    double hit_seconds; ///< from the shot to knowing, in sum.
+    uint64_t blocked;    ///< Deeds that found no room.
+    uint64_t forged;     ///< Asked of us by another than their actor: refused.
+    uint64_t checked;    ///< Shots at us that were looked at,
+    uint64_t impossible; ///< that missed on the screen: refused,
+    uint64_t unchecked;  ///< and where the screen is not known.
+    uint64_t hits;       ///< Damage of ours that was answered,
+    double hit_seconds;  ///< from the shot to knowing, in sum.
     ArenaNear near;
 } ArenaNodeStats;
 
@@ -97,7 +107,10 @@ typedef struct ArenaNode {
     bool driven;
     ArenaInput input; ///< Of the last step.
     FlAttention *attention;
+    float told[ARENA_PLAYER_CAPACITY]; ///< Of it, if we choose.
+    double aim[ARENA_PLAYER_CAPACITY]; ///< How far from each we aim, of late (rad).
     uint32_t life;
+    bool born;             ///< It has just begun.
     bool dead;             ///< As told.
     uint32_t cuts;         ///< Lives of ours that were told.
     uint32_t missile_told; ///< The newest, by number.

@@ -7,7 +7,10 @@
 #define TICK_SECONDS (1.0 / ARENA_TICK_HZ)
 #define NEARING_STEPS 2 // of legs in a tick, for a replica that has to catch up
 #define PROMPT FL_MS(500)
-#define OVERDUE_TICKS 15
+#define BEHIND 1.2 // times what legs can: it has to catch up
+#define MEETS_SECONDS 0.4
+#define TURN 0.6      // rad in a tick: as fast as the best hand
+#define THROUGH 400.0 // units: further off than this behind a wall, it is put where it is
 
 static ArenaStatus status_of(const ArenaNode *node, FlEntityId id)
 {
@@ -17,7 +20,7 @@ static ArenaStatus status_of(const ArenaNode *node, FlEntityId id)
     const uint8_t *bytes;
     int32_t count;
     FlReader r;
-    if (fl_entity_state(node->session, id, &bytes, &count) == FL_OK && count > 0) {
+    if (fl_entity_state_get(node->session, id, &bytes, &count) == FL_OK && count > 0) {
         ArenaStatus told;
         fl_reader_init(&r, bytes, count);
         status = arena_status_decode(&r, &told) ? told : status;
@@ -64,45 +67,99 @@ static void slide(ArenaPlayer *p, FlVec3 to, double seconds, double speed)
     p->vz = dz * share / TICK_SECONDS;
 }
 
-// Guidance that is overdue: the player most likely goes on as it went.
-static FlVec3 goal_now(ArenaSeen *seen, const ArenaPlayer *p, const FlGuideView *guide,
-                       double speed)
+// Steps of legs in this tick. Legs alone never catch up with one who runs: a replica that is late
+// takes three in two ticks, one that is to become the player itself two in each. It does not fall
+// faster than others.
+static int32_t steps_of(const ArenaNode *node, const ArenaPlayer *p, const FlGuideView *guide)
 {
-    const FlGuideGoal *goal = &guide->goal;
-    if (guide->mode == FL_GUIDE_NEARING) {
-        return goal->position;
+    double dx = guide->goal.position.x - p->x;
+    double dy = guide->goal.position.y - p->y;
+    double seconds = guide->goal.seconds > TICK_SECONDS ? guide->goal.seconds : TICK_SECONDS;
+    bool late = sqrt(dx * dx + dy * dy) > BEHIND * ARENA_RUN_SPEED * seconds;
+    bool twice = guide->mode == FL_GUIDE_NEARING || (late && node->view.tick % 2 == 0);
+    return twice ? NEARING_STEPS : 1;
+}
+
+// Where to run: to meet a player that moves, ahead of it.
+static FlVec3 meeting(const ArenaPlayer *p, const FlGuideView *guide)
+{
+    FlVec3 goal = guide->goal.position;
+    if (guide->mode != FL_GUIDE_NEARING) {
+        return goal;
     }
-    if (fl_vec3_distance(goal->position, seen->goal) > 0.0) {
-        double seconds = goal->seconds > TICK_SECONDS ? goal->seconds : TICK_SECONDS;
-        FlVec3 way = fl_vec3(goal->position.x - p->x, goal->position.y - p->y, 0.0);
-        double pace = sqrt(way.x * way.x + way.y * way.y) / seconds;
-        double share = pace > speed ? speed / pace : 1.0;
-        seen->goal = goal->position;
-        seen->pace = fl_vec3_scale(way, share / seconds);
-        seen->overdue = 0;
-    }
-    if (goal->seconds <= 0.0 && seen->overdue < OVERDUE_TICKS) {
-        seen->overdue++;
-    }
-    return fl_vec3_add(goal->position, fl_vec3_scale(seen->pace, seen->overdue * TICK_SECONDS));
+    double far = fl_vec3_distance(goal, fl_vec3(p->x, p->y, p->z));
+    double seconds = far / (NEARING_STEPS * ARENA_RUN_SPEED);
+    seconds = seconds < MEETS_SECONDS ? seconds : MEETS_SECONDS;
+    FlVec3 pace = guide->pose.velocity;
+    return fl_vec3_add(goal, fl_vec3(pace.x * seconds, pace.y * seconds, 0.0));
 }
 
 static void walk(ArenaNode *node, int32_t other, const FlGuideView *guide, double yaw)
 {
     ArenaPlayer *p = &node->view.player[other];
-    FlVec3 goal = goal_now(&node->seen[other], p, guide, node->def.run_speed);
+    ArenaSeen *seen = &node->seen[other];
     if (node->def.recorded) {
-        slide(p, goal, guide->goal.seconds, node->def.run_speed);
+        slide(p, guide->goal.position, guide->goal.seconds, node->def.run_speed);
         p->yaw = yaw;
         return;
     }
-    // Legs alone never catch up with one who runs away: until it is near, it runs twice as fast. It
-    // does not fall twice as fast.
-    int32_t steps = guide->mode == FL_GUIDE_NEARING ? NEARING_STEPS : 1;
+    int32_t steps = steps_of(node, p, guide);
+    FlVec3 goal = meeting(p, guide);
     for (int32_t i = 0; i < steps && (i == 0 || p->grounded != 0); i++) {
         ArenaWalk to = {goal, yaw, -guide->goal.pitch, guide->goal.seconds};
+        ArenaInput input = arena_walk_to(node->def.game, &node->view, other, &to);
+        if (seen->jumps_now && p->grounded != 0) {
+            input.up = 127;
+            seen->jumps_now = false;
+        }
+        arena_step_replica(node->def.game, &node->view, other, input);
+    }
+}
+
+// No faster than a hand turns.
+static double turned(double from, double to)
+{
+    double turn = fl_angle_wrap(to - from);
+    turn = turn > TURN ? TURN : turn < -TURN ? -TURN : turn;
+    return fl_angle_wrap(from + turn);
+}
+
+// Where a life is shown to begin. Guidance says where it will be, and nobody stands there and waits
+// for it: a replica comes from where players start.
+static FlVec3 place_of(const ArenaNode *node, const FlGuideView *guide)
+{
+    FlVec3 goal = guide->goal.position;
+    FlVec3 start = arena_spawn_near(node->def.game, goal);
+    double reach = BEHIND * ARENA_RUN_SPEED * guide->goal.seconds;
+    bool comes = guide->cut && !node->def.recorded && fl_vec3_distance(start, goal) < reach;
+    return comes ? start : goal;
+}
+
+// Snapshots are a guess between two of them, and one that knows no walls. A replica that a wall
+// keeps from where they put it walks around.
+static void keep_out(ArenaNode *node, int32_t other, const FlPose *pose, FlVec3 before)
+{
+    ArenaPlayer *p = &node->view.player[other];
+    FlVec3 to = fl_vec3(p->x, p->y, p->z);
+    double far = fl_vec3_distance(before, to);
+    if (node->def.recorded || far > THROUGH) {
+        return;
+    }
+    if (far > ARENA_SPEED_BOUND * TICK_SECONDS) { // it was held up before
+        double share = ARENA_SPEED_BOUND * TICK_SECONDS / far;
+        to = fl_vec3_add(before, fl_vec3_scale(fl_vec3_sub(to, before), share));
+    }
+    p->x = before.x;
+    p->y = before.y;
+    p->z = before.z;
+    arena_step_shown(node->def.game, &node->view, other, to);
+    FlVec3 now = fl_vec3(p->x, p->y, p->z);
+    if (fl_vec3_distance(now, to) > ARENA_NODE_DIAMETER &&
+        fl_vec3_distance(now, before) < ARENA_RUN_SPEED * TICK_SECONDS) {
+        ArenaWalk walk = {to, pose->yaw, 0.0, 0.0};
+        p->grounded = 1;
         arena_step_replica(node->def.game, &node->view, other,
-                           arena_walk_to(node->def.game, &node->view, other, &to));
+                           arena_walk_to(node->def.game, &node->view, other, &walk));
     }
 }
 
@@ -146,7 +203,7 @@ void arena_see(ArenaNode *node, int32_t other, FlTime now)
     if (seen->entity.index1 == 0) {
         return;
     }
-    FlResult result = fl_entity_guide_view(node->session, seen->entity, &replica, now, &guide);
+    FlResult result = fl_entity_guide_view(node->session, now, seen->entity, &replica, &guide);
     if (result == FL_STALE_ID) {
         arena_unsee(node, other);
     }
@@ -164,21 +221,30 @@ void arena_see(ArenaNode *node, int32_t other, FlTime now)
     }
     bool placed = guide.mode == FL_GUIDE_NEAR || guide.cut || !seen->known;
     if (guide.mode != FL_GUIDE_NEAR) {
-        pose = (FlPose){.position = placed ? guide.goal.position : replica.position,
+        yaw = placed ? yaw : turned(p->yaw, yaw);
+        pose = (FlPose){.position = placed ? place_of(node, &guide) : replica.position,
                         .velocity = {p->vx, p->vy, p->vz},
                         .yaw = yaw};
     }
     int32_t grounded = p->grounded;
+    bool goes_on = seen->known && !guide.cut && seen->life == (guide.life & 3u);
     (void)arena_player_show(node->def.game, &node->view, other, &pose, &status);
     if (!node->def.recorded && p->z < ARENA_FEET) { // predicted through the floor: it would fall on
         p->z = ARENA_FEET;
         p->vz = 0.0;
     }
+    seen->shots += guide.replayed[0];
+    seen->jumps += guide.replayed[1];
+    seen->jumps_now = guide.mode == FL_GUIDE_FAR && (seen->jumps_now || guide.replayed[1] > 0);
+    seen->guided = guide.goal.time;
     if (!placed) {
         p->grounded = grounded;
         walk(node, other, &guide, yaw);
+    } else if (guide.mode == FL_GUIDE_NEAR && node->def.guided && goes_on) {
+        keep_out(node, other, &pose, replica.position);
     }
-    seen->blanks += guide.blanks[0] + guide.blanks[1];
+    p->shots += seen->shots; // whoever draws it sees the count rise
+    p->jumps += seen->jumps;
     seen->known = true;
     seen->life = guide.life & 3u;
     note_mode(node, seen, guide.mode, now);
@@ -195,14 +261,18 @@ void arena_look(ArenaNode *node, FlTime now)
     FlStance stance = weapon == ARENA_WEAPON_MELEE    ? FL_STANCE_CLOSE
                       : weapon == ARENA_WEAPON_SNIPER ? FL_STANCE_DISTANT
                                                       : FL_STANCE_PLAIN;
-    fl_attention_weigh(node->attention, node->player, fl_attention_weights(stance));
+    fl_attention_stance(node->attention, node->player, stance);
     fl_attention_look(node->attention, node->player, now);
     const float *looks = fl_attention_of(node->attention, node->player);
+    if (node->def.chosen > 0) {
+        fl_attention_choose(node->attention, node->player, node->def.chosen, node->told);
+    }
     for (int32_t i = 0; i < node->view.player_count; i++) {
         ArenaSeen *seen = &node->seen[i];
         seen->attention = (double)looks[i];
         if (node->def.attentive && seen->entity.index1 != 0) {
-            (void)!fl_entity_attention(node->session, seen->entity, seen->attention);
+            double told = node->def.chosen > 0 ? (double)node->told[i] : seen->attention;
+            (void)!fl_entity_attention(node->session, seen->entity, told);
         }
     }
 }

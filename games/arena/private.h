@@ -4,6 +4,8 @@
 
 #include "arena.h"
 
+#include "picture/numbers.h"
+
 #define ARENA_TICK_SECONDS (1.0 / ARENA_TICK_HZ)
 
 #define ARENA_BOX_CAPACITY 40
@@ -119,11 +121,6 @@ static inline void arena__deed_add(ArenaDeeds *deeds, ArenaDeed deed)
     } else {
         deeds->lost++;
     }
-}
-
-static inline double arena__clamp(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
 }
 
 /// As fmin and fmax, but the same for zeros of either sign with every compiler.

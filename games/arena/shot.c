@@ -99,6 +99,25 @@ bool arena_deed_plausible(const ArenaGame *game, const ArenaDeed *deed, FlVec3 a
     return missile;
 }
 
+bool arena_deed_meets(const ArenaGame *game, const ArenaDeed *deed, FlVec3 actor, FlVec3 target,
+                      double margin)
+{
+    if (deed->kind != ARENA_DEED_DAMAGE || deed->weapon == ARENA_WEAPON_ROCKET) {
+        return true;
+    }
+    FlVec3 push = fl_vec3(deed->x, deed->y, deed->z);
+    double strength = fl_vec3_length(push);
+    if (!(strength >= 1.0) || !arena_deed_plausible(game, deed, actor, target)) {
+        return false;
+    }
+    FlVec3 eye = fl_vec3(actor.x, actor.y, actor.z + ARENA_EYE);
+    ArenaPlayer there = {.x = target.x, .y = target.y, .z = target.z};
+    double rounded = fl_vec3_distance(eye, target) / strength; // of a push of whole units
+    double range = arena__weapon_rule(deed->weapon)->range + margin;
+    return arena__player_ray(&there, eye, fl_vec3_scale(push, 1.0 / strength), range,
+                             margin + rounded) < range;
+}
+
 int32_t arena_player_aims_at(const ArenaState *view, int32_t player, double *angle)
 {
     FL_ASSERT(player >= 0 && player < view->player_count);
@@ -117,6 +136,34 @@ int32_t arena_player_aims_at(const ArenaState *view, int32_t player, double *ang
     if (angle != NULL) {
         double sine = sqrt(arena__more(1.0 - best * best, 0.0));
         *angle = target >= 0 ? fl_atan2(sine, best) : FL_PI;
+    }
+    return target;
+}
+
+#define FOLLOWS_SECONDS 0.25
+
+int32_t arena_player_follows(const ArenaState *view, int32_t player, double *angles)
+{
+    FL_ASSERT(player >= 0 && player < view->player_count);
+    const ArenaPlayer *me = &view->player[player];
+    FlVec3 along = arena_direction(me->yaw, me->pitch), eye = arena_player_eye(me);
+    double share = ARENA_TICK_SECONDS / FOLLOWS_SECONDS;
+    double best = 0.25 * FL_PI;
+    int32_t target = -1;
+    for (int32_t i = 0; i < view->player_count; i++) {
+        FlVec3 way = fl_vec3_sub(arena__position(&view->player[i]), eye);
+        double far = fl_vec3_length(way);
+        if (i == player || view->player[i].alive == 0 || !(far > 0.0)) {
+            angles[i] = FL_PI;
+            continue;
+        }
+        double cosine = number_clamp(fl_vec3_dot(way, along) / far, -1.0, 1.0);
+        double turn = fl_atan2(sqrt(1.0 - cosine * cosine), cosine);
+        angles[i] += share * (turn - angles[i]);
+        if (angles[i] < best) {
+            best = angles[i];
+            target = i;
+        }
     }
     return target;
 }
@@ -178,7 +225,7 @@ void arena__shoot(const ArenaGame *game, ArenaState *view, int32_t player, Arena
         return;
     }
     p->yaw = arena_angle(input.yaw);
-    p->pitch = arena__clamp(arena_angle(input.pitch), -0.5 * FL_PI, 0.5 * FL_PI);
+    p->pitch = number_clamp(arena_angle(input.pitch), -0.5 * FL_PI, 0.5 * FL_PI);
     const ArenaWeaponRule *rule = arena__weapon_rule(p->weapon);
     p->ready_at = view->tick + rule->ticks;
     p->ammo[p->weapon] -= p->weapon == ARENA_WEAPON_MELEE ? 0 : 1;

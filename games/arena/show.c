@@ -5,11 +5,6 @@
 
 // ---------------------------------------------------------------- telling
 
-static int32_t held(int32_t value, int32_t low, int32_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 ArenaStatus arena_player_status(const ArenaPlayer *player)
 {
     ArenaStatus status = {
@@ -17,9 +12,9 @@ ArenaStatus arena_player_status(const ArenaPlayer *player)
         .shots = (uint16_t)(player->shots & 0xffffu),
         .jumps = (uint16_t)(player->jumps & 0xffffu),
         .deaths = (uint16_t)(player->deaths & 0xffffu),
-        .score = (int16_t)held(player->score, INT16_MIN, INT16_MAX),
-        .health = (uint8_t)held(player->health, 0, ARENA_HEALTH_MAX),
-        .armour = (uint8_t)held(player->armour, 0, ARENA_HEALTH_MAX),
+        .score = (int16_t)number_clamp_whole(player->score, INT16_MIN, INT16_MAX),
+        .health = (uint8_t)number_clamp_whole(player->health, 0, ARENA_HEALTH_MAX),
+        .armour = (uint8_t)number_clamp_whole(player->armour, 0, ARENA_HEALTH_MAX),
         .weapon = (uint8_t)player->weapon,
         .carries = (uint8_t)(player->carries < 0 ? ARENA_TEAM_COUNT : player->carries),
     };
@@ -43,12 +38,12 @@ FlState arena_player_state(const ArenaPlayer *player, FlTime time)
 
 static void place(ArenaPlayer *p, FlVec3 position, FlVec3 velocity)
 {
-    p->x = arena__clamp(position.x, -SHOWN_MOST, SHOWN_MOST);
-    p->y = arena__clamp(position.y, -SHOWN_MOST, SHOWN_MOST);
-    p->z = arena__clamp(position.z, -SHOWN_MOST, SHOWN_MOST);
-    p->vx = arena__clamp(velocity.x, -SHOWN_MOST, SHOWN_MOST);
-    p->vy = arena__clamp(velocity.y, -SHOWN_MOST, SHOWN_MOST);
-    p->vz = arena__clamp(velocity.z, -SHOWN_MOST, SHOWN_MOST);
+    p->x = number_clamp(position.x, -SHOWN_MOST, SHOWN_MOST);
+    p->y = number_clamp(position.y, -SHOWN_MOST, SHOWN_MOST);
+    p->z = number_clamp(position.z, -SHOWN_MOST, SHOWN_MOST);
+    p->vx = number_clamp(velocity.x, -SHOWN_MOST, SHOWN_MOST);
+    p->vy = number_clamp(velocity.y, -SHOWN_MOST, SHOWN_MOST);
+    p->vz = number_clamp(velocity.z, -SHOWN_MOST, SHOWN_MOST);
 }
 
 bool arena_player_show(const ArenaGame *game, ArenaState *view, int32_t player, const FlPose *pose,
@@ -69,10 +64,10 @@ bool arena_player_show(const ArenaGame *game, ArenaState *view, int32_t player, 
     p->jumps = status->jumps;
     p->deaths = status->deaths;
     p->score = status->score;
-    p->health = held(status->health, 0, ARENA_HEALTH_MAX);
-    p->armour = held(status->armour, 0, ARENA_HEALTH_MAX);
+    p->health = number_clamp_whole(status->health, 0, ARENA_HEALTH_MAX);
+    p->armour = number_clamp_whole(status->armour, 0, ARENA_HEALTH_MAX);
     p->alive = p->health > 0 ? 1 : 0;
-    p->weapon = held(status->weapon, 0, ARENA_WEAPON_COUNT - 1);
+    p->weapon = number_clamp_whole(status->weapon, 0, ARENA_WEAPON_COUNT - 1);
     p->owned |= 1u << p->weapon;
     p->carries = game->def.flags && status->carries < ARENA_TEAM_COUNT ? status->carries : -1;
     return true;
@@ -105,9 +100,9 @@ bool arena_player_put(ArenaState *state, int32_t player, const ArenaRow *row)
     bool jumped = p->life == row->life && p->vz < 200.0 && row->velocity.z >= 200.0;
     place(p, row->position, row->velocity);
     p->yaw = fl_angle_wrap(row->yaw);
-    p->pitch = arena__clamp(fl_angle_wrap(row->pitch), -0.5 * FL_PI, 0.5 * FL_PI);
+    p->pitch = number_clamp(fl_angle_wrap(row->pitch), -0.5 * FL_PI, 0.5 * FL_PI);
     p->grounded = row->velocity.z == 0.0 ? 1 : 0;
-    p->health = held(row->health, 0, ARENA_HEALTH_MAX);
+    p->health = number_clamp_whole(row->health, 0, ARENA_HEALTH_MAX);
     p->alive = p->health > 0 ? 1 : 0;
     p->weapon = recorded_weapon(row->weapon);
     p->owned |= 1u << p->weapon;

@@ -29,7 +29,7 @@ static double cell_width(const ArenaGame *game)
 static int32_t cell_along(const ArenaGame *game, double place)
 {
     double cell = floor((place + game->half) / cell_width(game));
-    return (int32_t)arena__clamp(cell, 0.0, ARENA_GRID - 1);
+    return (int32_t)number_clamp(cell, 0.0, ARENA_GRID - 1);
 }
 
 static int32_t cell_of(const ArenaGame *game, double x, double y)
@@ -227,7 +227,7 @@ static bool crate_ahead(const ArenaGame *game, const ArenaPlayer *player, double
 
 static int8_t level(double share)
 {
-    return (int8_t)floor(arena__clamp(share, -1.0, 1.0) * 127.0 + 0.5);
+    return (int8_t)floor(number_clamp(share, -1.0, 1.0) * 127.0 + 0.5);
 }
 
 ArenaInput arena_walk_to(const ArenaGame *game, const ArenaState *view, int32_t player,
@@ -253,7 +253,7 @@ ArenaInput arena_walk_to(const ArenaGame *game, const ArenaState *view, int32_t 
     double rest_x = walk->to.x - from.x, rest_y = walk->to.y - from.y;
     double rest = sqrt(rest_x * rest_x + rest_y * rest_y);
     double seconds = walk->seconds > ARENA_TICK_SECONDS ? walk->seconds : ARENA_TICK_SECONDS;
-    double share = arena__clamp(rest / (seconds * ARENA_RUN_SPEED), 0.0, 1.0);
+    double share = number_clamp(rest / (seconds * ARENA_RUN_SPEED), 0.0, 1.0);
     double sin_yaw, cos_yaw;
     fl_sincos(arena_angle(input.yaw), &sin_yaw, &cos_yaw);
     input.forward = level(share * (dx * cos_yaw + dy * sin_yaw));

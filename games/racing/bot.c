@@ -2,8 +2,8 @@
 //
 // A bot is a pure function of its seed and a view. It remembers nothing; its moods are looked up in
 // a random stream by the tick, so they are the same however often and in whatever order a rollback
-// asks. Every tick it answers three questions: how fast (pace), where on the road (lane), and with
-// which pedals and wheel (hands).
+// asks. Every tick it answers three questions: how fast (pace), where on the road (light
+// connection), and with which pedals and wheel (hands).
 //
 // Why bots race closely: real pairs of near-equal skill swap the lead about every three seconds.
 // Left alone, equal bots drift apart like any two random walks. Three things bring them together
@@ -25,8 +25,8 @@
 #define FOLLOW_PER_S 4.0   // m/s faster than the one ahead for a metre of room
 
 // Where on the road.
-#define LANE_TICKS 240 // from one favourite lane to the next
-#define LOOK_M 12.0    // how far ahead somebody is in the way
+#define LIGHT_TICKS 240 // from one favourite light connection to the next
+#define LOOK_M 12.0     // how far ahead somebody is in the way
 
 // Hands.
 #define STEER_GAIN 5.0  // curvature times speed for a radian off
@@ -85,7 +85,7 @@ static double pace(const RacingGame *game, uint64_t seed, const RacingState *vie
     double lead, gain;
     rivalry(game, view, self, &lead, &gain);
     double spirit =
-        racing__clamp(RESOLVE_S_M * gain - SPIRIT_PER_M * lead, -SPIRIT_MOST, SPIRIT_MOST);
+        number_clamp(RESOLVE_S_M * gain - SPIRIT_PER_M * lead, -SPIRIT_MOST, SPIRIT_MOST);
     double mood = wander(seed, 2 * (uint64_t)self, view->tick, MOOD_TICKS);
     return 1.0 + spirit + MOOD_SHARE * mood;
 }
@@ -99,7 +99,7 @@ static double wanted_speed(const RacingGame *game, const RacingCar *me, double p
     return pace_share * (bend < straight ? bend : straight);
 }
 
-// Behind somebody in the same lane: no faster than leaves a gap.
+// Behind somebody in the same light connection: no faster than leaves a gap.
 static double follow(const RacingGame *game, const RacingState *view, int32_t self, double speed)
 {
     const RacingCar *me = &view->car[self];
@@ -119,13 +119,13 @@ static double follow(const RacingGame *game, const RacingState *view, int32_t se
 // ---------------------------------------------------------------- where on the road
 
 // To the inside of a bend, a little about from time to time, so that there is room for others.
-static double favourite_lane(const RacingGame *game, uint64_t seed, const RacingState *view,
-                             int32_t self, double most)
+static double favourite_light(const RacingGame *game, uint64_t seed, const RacingState *view,
+                              int32_t self, double most)
 {
     const RacingCar *me = &view->car[self];
     int64_t number = racing__station_before(game, me->progress + 12.0);
-    double inside = racing__clamp(racing__station(game, number)->curvature * 40.0, -1.0, 1.0);
-    double whim = wander(seed, 2 * (uint64_t)self + 1, view->tick, LANE_TICKS);
+    double inside = number_clamp(racing__station(game, number)->curvature * 40.0, -1.0, 1.0);
+    double whim = wander(seed, 2 * (uint64_t)self + 1, view->tick, LIGHT_TICKS);
     return most * (0.35 * inside + 0.45 * whim);
 }
 
@@ -140,12 +140,12 @@ static bool blocks(const RacingGame *game, const RacingCar *me, const RacingCar 
 }
 
 // Past whoever is in the way, on the side where there is more room; beside somebody: keep clear.
-static double lane(const RacingGame *game, uint64_t seed, const RacingState *view, int32_t self)
+static double light(const RacingGame *game, uint64_t seed, const RacingState *view, int32_t self)
 {
     const RacingCar *me = &view->car[self];
     double most = game->half_width_m - 2.2 * game->car_radius_m;
     double clear = 2.0 * game->car_radius_m + 0.6;
-    double wanted = favourite_lane(game, seed, view, self, most);
+    double wanted = favourite_light(game, seed, view, self, most);
     double nearest = LOOK_M;
     for (int32_t i = 0; i < view->car_count; i++) {
         const RacingCar *other = &view->car[i];
@@ -162,22 +162,22 @@ static double lane(const RacingGame *game, uint64_t seed, const RacingState *vie
         wanted = other->lateral + (left ? clear : -clear);
         nearest = gap;
     }
-    return racing__clamp(wanted, -most, most);
+    return number_clamp(wanted, -most, most);
 }
 
 // ---------------------------------------------------------------- hands
 
 static int8_t level(double share, int32_t full)
 {
-    return (int8_t)floor(racing__clamp(share, -1.0, 1.0) * full + 0.5);
+    return (int8_t)floor(number_clamp(share, -1.0, 1.0) * full + 0.5);
 }
 
-static double steer_to(const RacingGame *game, const RacingCar *me, double lane_m, double speed)
+static double steer_to(const RacingGame *game, const RacingCar *me, double light_m, double speed)
 {
     int64_t number = racing__station_before(game, me->progress + HAND_S * speed);
     const RacingStation *ahead = racing__station(game, number);
     double course_yaw = fl_atan2(ahead->ty, ahead->tx);
-    double toward = racing__clamp((lane_m - me->lateral) / (3.0 + 0.35 * speed), -0.35, 0.35);
+    double toward = number_clamp((light_m - me->lateral) / (3.0 + 0.35 * speed), -0.35, 0.35);
     double error = fl_angle_wrap(course_yaw + toward - me->yaw);
     double bend = ahead->curvature / (1.0 - ahead->curvature * me->lateral);
     return (bend + STEER_GAIN * error / (speed + 3.0)) / racing__steer_most(speed);
@@ -230,7 +230,7 @@ RacingInput racing_bot_drive(const RacingGame *game, uint64_t seed, const Racing
     FL_ASSERT(car >= 0 && car < view->car_count);
     const RacingCar *me = &view->car[car];
     Stance stance = stance_of(game, me);
-    double steer = steer_to(game, me, lane(game, seed, view, car), fabs(stance.speed));
+    double steer = steer_to(game, me, light(game, seed, view, car), fabs(stance.speed));
     if (is_astray(&stance)) {
         return turn_round(&stance, steer);
     }

@@ -120,7 +120,7 @@ static void drive(const RacingGame *game, RacingCar *car, RacingInput input, dou
     double along = car->vx * fx + car->vy * fy;
     double aside = car->vy * fx - car->vx * fy;
     double most = RACING_GRIP_M_S2 * RACING_TICK_SECONDS;
-    double pull = racing__clamp(-aside, -most, most);
+    double pull = number_clamp(-aside, -most, most);
     double used = pull / most;
     along = push_along(game, along, input, sqrt(1.0 - 0.75 * used * used), wake);
     aside += pull;
@@ -190,7 +190,7 @@ static void note_finish(const RacingGame *game, RacingCar *car, int32_t tick, do
         return;
     }
     double way = car->progress - progress;
-    double share = way > 0.0 ? racing__clamp((goal - progress) / way, 0.0, 1.0) : 1.0;
+    double share = way > 0.0 ? number_clamp((goal - progress) / way, 0.0, 1.0) : 1.0;
     car->finish_ns = (FlTime)((tick + share) * 1e9 / RACING_TICK_HZ);
 }
 

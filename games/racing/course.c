@@ -220,7 +220,7 @@ static Frame frame_at(const RacingGame *game, int64_t number, double t)
 
 RacingPlace racing_project(const RacingGame *game, FlVec3 position, double near)
 {
-    double start = isfinite(near) ? racing__clamp(near, -PROGRESS_BOUND_M, PROGRESS_BOUND_M) : 0.0;
+    double start = isfinite(near) ? number_clamp(near, -PROGRESS_BOUND_M, PROGRESS_BOUND_M) : 0.0;
     if (!isfinite(position.x) || !isfinite(position.y)) {
         return (RacingPlace){start, 0.0};
     }

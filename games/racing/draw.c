@@ -54,7 +54,7 @@ static void picture_draw(const RacingGame *game, const RacingState *view, const 
 // Tenths as "12.3".
 static char *put_tenths(char *at, double value, int32_t width)
 {
-    int64_t tenths = (int64_t)(racing__clamp(value, 0.0, 1e9) * 10.0 + 0.5);
+    int64_t tenths = (int64_t)(number_clamp(value, 0.0, 1e9) * 10.0 + 0.5);
     at = picture_number(at, tenths / 10, width);
     *at++ = '.';
     *at++ = (char)('0' + tenths % 10);

@@ -90,18 +90,14 @@ double racing_half_width_m(const RacingGame *game)
 
 // ---------------------------------------------------------------- inputs
 
-static int32_t held(int32_t value, int32_t low, int32_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 // A driver cannot press harder than the pedal goes.
 static RacingInput input_held(RacingInput input)
 {
     RacingInput in = {
-        .throttle = (int8_t)held(input.throttle, -RACING_THROTTLE_FULL, RACING_THROTTLE_FULL),
-        .steer = (int8_t)held(input.steer, -RACING_STEER_FULL, RACING_STEER_FULL),
-        .brake = (int8_t)held(input.brake, 0, RACING_BRAKE_FULL),
+        .throttle =
+            (int8_t)number_clamp_whole(input.throttle, -RACING_THROTTLE_FULL, RACING_THROTTLE_FULL),
+        .steer = (int8_t)number_clamp_whole(input.steer, -RACING_STEER_FULL, RACING_STEER_FULL),
+        .brake = (int8_t)number_clamp_whole(input.brake, 0, RACING_BRAKE_FULL),
     };
     return in;
 }
@@ -239,7 +235,7 @@ void racing_standings(const RacingState *state, uint8_t order[RACING_CAR_CAPACIT
 int32_t racing_lap(const RacingGame *game, const RacingCar *car)
 {
     double laps = floor(car->progress / game->length_m) + 1.0;
-    return (int32_t)racing__clamp(laps, 0.0, INT32_MAX);
+    return (int32_t)number_clamp(laps, 0.0, INT32_MAX);
 }
 
 int32_t racing_contact_count(const RacingState *state)
@@ -253,17 +249,9 @@ int32_t racing_contact_count(const RacingState *state)
 
 // ---------------------------------------------------------------- comparing and checking states
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t mix_double(uint64_t hash, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return mix(hash, bits);
+    return number_mix(hash, number_bits(value));
 }
 
 // Field by field, so that byte order does not matter.
@@ -274,17 +262,18 @@ static uint64_t mix_car(uint64_t hash, const RacingCar *car)
     for (size_t i = 0; i < sizeof value / sizeof value[0]; i++) {
         hash = mix_double(hash, value[i]);
     }
-    hash = mix(hash, (uint64_t)car->finish_ns);
-    hash = mix(hash, (uint64_t)(uint32_t)car->contact_count << 32 | (uint32_t)car->border_count);
-    return mix(hash, car->touching);
+    hash = number_mix(hash, (uint64_t)car->finish_ns);
+    hash = number_mix(hash,
+                      (uint64_t)(uint32_t)car->contact_count << 32 | (uint32_t)car->border_count);
+    return number_mix(hash, car->touching);
 }
 
 uint64_t racing_hash(const RacingState *state)
 {
-    uint64_t hash = mix(UINT64_C(0x5241434552414345), (uint64_t)state->tick);
-    hash = mix(hash, (uint64_t)(uint32_t)state->car_count << 32 | state->over);
+    uint64_t hash = number_mix(UINT64_C(0x5241434552414345), (uint64_t)state->tick);
+    hash = number_mix(hash, (uint64_t)(uint32_t)state->car_count << 32 | state->over);
     for (int32_t i = 0; i < state->car_count; i++) {
-        hash = mix_car(mix(hash, state->order[i]), &state->car[i]);
+        hash = mix_car(number_mix(hash, state->order[i]), &state->car[i]);
     }
     return hash;
 }
@@ -351,8 +340,8 @@ bool racing_car_show(const RacingGame *game, RacingState *view, int32_t car, con
         return false;
     }
     RacingCar *shown = &view->car[car];
-    FlVec3 position = fl_vec3(racing__clamp(pose->position.x, -SHOWN_MOST, SHOWN_MOST),
-                              racing__clamp(pose->position.y, -SHOWN_MOST, SHOWN_MOST), 0.0);
+    FlVec3 position = fl_vec3(number_clamp(pose->position.x, -SHOWN_MOST, SHOWN_MOST),
+                              number_clamp(pose->position.y, -SHOWN_MOST, SHOWN_MOST), 0.0);
     RacingPlace at;
     if (cut) {
         at = racing_locate(game, position);
@@ -363,8 +352,8 @@ bool racing_car_show(const RacingGame *game, RacingState *view, int32_t car, con
     }
     shown->x = position.x;
     shown->y = position.y;
-    shown->vx = racing__clamp(pose->velocity.x, -SHOWN_MOST, SHOWN_MOST);
-    shown->vy = racing__clamp(pose->velocity.y, -SHOWN_MOST, SHOWN_MOST);
+    shown->vx = number_clamp(pose->velocity.x, -SHOWN_MOST, SHOWN_MOST);
+    shown->vy = number_clamp(pose->velocity.y, -SHOWN_MOST, SHOWN_MOST);
     shown->ax = shown->ay = shown->yaw_rate = 0.0;
     shown->yaw = fl_angle_wrap(pose->yaw);
     shown->progress = at.progress;

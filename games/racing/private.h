@@ -4,6 +4,8 @@
 
 #include "racing.h"
 
+#include "picture/numbers.h"
+
 #define RACING_TICK_SECONDS (1.0 / RACING_TICK_HZ)
 
 /// Stations along a course. A power of two, so that wrapping is a mask.
@@ -67,11 +69,6 @@ static inline double racing__steer_most(double speed_m_s)
 {
     double held = 1.2 * RACING_GRIP_M_S2 / (speed_m_s * speed_m_s + 1.0);
     return held < RACING_STEER_PER_M ? held : RACING_STEER_PER_M;
-}
-
-static inline double racing__clamp(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
 }
 
 #endif

@@ -6,8 +6,9 @@
 // backing off.
 //
 // Way-finding is by feelers: of a fan of directions it takes the one that bends least from the goal
-// and is clear for long enough. Buildings are convex and keep lanes open, so this seldom fails;
-// where it does, the tank notices that it does not come along, backs off, and goes elsewhere.
+// and is clear for long enough. Buildings are convex and keep light connections open, so this
+// seldom fails; where it does, the tank notices that it does not come along, backs off, and goes
+// elsewhere.
 //
 // Aiming leads the target by its seen velocity. A bot that is shown wrong poses aims wrong, which
 // is the point: its hits measure its view.
@@ -30,7 +31,7 @@
 
 static double unit(TanksBot *bot)
 {
-    return fl_random_unit(&bot->random);
+    return fl_random_between(&bot->random, 0.0, 1.0);
 }
 
 static int64_t ticks_between(TanksBot *bot, const TanksWorld *world, double low_s, double high_s)
@@ -161,8 +162,8 @@ static double clear_way(const TanksView *view, double angle)
             continue;
         }
         if (way < 0.0) { // inside the margin: the way out is away from the nearest point
-            double out_x = own->x - tanks__clamp(own->x, box->low_x, box->high_x);
-            double out_y = own->y - tanks__clamp(own->y, box->low_y, box->high_y);
+            double out_x = own->x - number_clamp(own->x, box->low_x, box->high_x);
+            double out_y = own->y - number_clamp(own->y, box->low_y, box->high_y);
             if (out_x * dx + out_y * dy > 0.0) {
                 continue;
             }
@@ -378,7 +379,7 @@ static double turn_for(const TanksView *view, double error)
         double brake = sqrt(2.0 * rules->turn_acceleration * size);
         rate = brake < rate ? brake : rate;
     }
-    double turn = tanks__clamp(rate / rules->top_turn_rate, 0.0, 1.0);
+    double turn = number_clamp(rate / rules->top_turn_rate, 0.0, 1.0);
     return error < 0.0 ? -turn : turn;
 }
 

@@ -330,9 +330,7 @@ static void hash_bits(Hash *hash, uint64_t bits)
 
 static void hash_double(Hash *hash, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    hash_bits(hash, bits);
+    hash_bits(hash, number_bits(value));
 }
 
 static void hash_tank(Hash *hash, const TanksTank *tank)

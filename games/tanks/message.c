@@ -1,15 +1,5 @@
 // What tanks tell each other besides where they are.
 //
-// STATUS: the entity's state blob, TANKS_STATUS_BYTES.
-//
-//   bits  field    valid
-//   32    life     -
-//   32    shots    -
-//   16    kills    -
-//   16    deaths   -
-//   1     alive    -
-//   7     padding  zero
-//
 // EVENT: a reliable message each. Shot 22 bytes, hit and kill 25.
 //
 //   bits  field    unit            valid
@@ -41,36 +31,6 @@
 #define TANK_WIDTH 8
 
 _Static_assert(TANKS_CAPACITY <= 1 << TANK_WIDTH, "a tank's number must fit its field");
-
-// ---------------------------------------------------------------- status
-
-bool tanks_status_encode(FlWriter *writer, const TanksStatus *status)
-{
-    fl_writer_put(writer, status->life, 32);
-    fl_writer_put(writer, status->shots, 32);
-    fl_writer_put(writer, status->kills, 16);
-    fl_writer_put(writer, status->deaths, 16);
-    fl_writer_put(writer, status->alive ? 1 : 0, 1);
-    fl_writer_align(writer);
-    return !writer->failed;
-}
-
-bool tanks_status_decode(FlReader *reader, TanksStatus *status)
-{
-    memset(status, 0, sizeof *status);
-    TanksStatus got = {0};
-    got.life = (uint32_t)fl_reader_take(reader, 32);
-    got.shots = (uint32_t)fl_reader_take(reader, 32);
-    got.kills = (uint16_t)fl_reader_take(reader, 16);
-    got.deaths = (uint16_t)fl_reader_take(reader, 16);
-    got.alive = fl_reader_take(reader, 1) == 1;
-    fl_reader_align(reader);
-    if (reader->failed) {
-        return false;
-    }
-    *status = got;
-    return true;
-}
 
 // ---------------------------------------------------------------- event
 
@@ -180,7 +140,7 @@ bool tanks_event_decode(FlReader *reader, TanksEvent *event)
         got.life = (uint32_t)fl_reader_take(reader, 32);
     }
     if (reader->failed || !padded || !event_fits(&got)) {
-        fl_reader_fail(reader); // what follows cannot be trusted either
+        reader->failed = true; // what follows cannot be trusted either
         return false;
     }
     *event = got;

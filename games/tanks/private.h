@@ -4,13 +4,10 @@
 
 #include "tanks.h"
 
+#include "picture/numbers.h"
+
 #define TANKS__RULES_COOKIE 0x74616e6bu
 #define TANKS__GAME_COOKIE 0x67616d65u
-
-static inline double tanks__clamp(double x, double low, double high)
-{
-    return x < low ? low : x > high ? high : x; // NaN stays NaN
-}
 
 /// Distance along the unit vector to a box grown by `margin`: INFINITY if it is missed, negative
 /// from inside.

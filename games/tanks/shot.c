@@ -60,7 +60,7 @@ static double nearest_squared(Offset a, Offset b)
     double x = b.x - a.x;
     double y = b.y - a.y;
     double length = x * x + y * y;
-    double part = length > 0.0 ? tanks__clamp(-(a.x * x + a.y * y) / length, 0.0, 1.0) : 0.0;
+    double part = length > 0.0 ? number_clamp(-(a.x * x + a.y * y) / length, 0.0, 1.0) : 0.0;
     double near_x = a.x + x * part;
     double near_y = a.y + y * part;
     return near_x * near_x + near_y * near_y;

@@ -54,7 +54,7 @@ void tanks_tank_spawn(const TanksWorld *world, TanksTank *tank)
         tank->y = fl_random_between(&random, -extent, extent);
         found = roomy(world, tank->x, tank->y);
     }
-    FL_ASSERT(found); // lanes alone are a third of the smallest arena
+    FL_ASSERT(found); // light connections alone are a third of the smallest arena
     tank->yaw = fl_angle_wrap(fl_random_between(&random, -FL_PI, FL_PI));
     tank->speed = tank->turn_rate = tank->vx = tank->vy = tank->push = 0.0;
     tank->sliding = false;
@@ -78,12 +78,12 @@ void tanks_tank_kill(const TanksWorld *world, TanksTank *tank)
 
 static double held(double x)
 {
-    return isnan(x) ? 0.0 : tanks__clamp(x, -1.0, 1.0);
+    return isnan(x) ? 0.0 : number_clamp(x, -1.0, 1.0);
 }
 
 static double approach(double from, double to, double most)
 {
-    return tanks__clamp(to, from - most, from + most);
+    return number_clamp(to, from - most, from + most);
 }
 
 typedef struct Place {
@@ -149,10 +149,11 @@ void tanks_tank_step(const TanksWorld *world, TanksTank *tank, TanksInput input)
                                rules->turn_acceleration * tick_s);
     double half_turn = tank->turn_rate * tick_s / 2.0;
     double chord = tank->speed * tick_s;
-    if (half_turn != 0.0) {
-        chord *= fl_sin(half_turn) / half_turn;
-    }
     double s, c;
+    if (half_turn != 0.0) {
+        fl_sincos(half_turn, &s, &c);
+        chord *= s / half_turn;
+    }
     fl_sincos(tank->yaw + half_turn, &s, &c);
     Place to = {tank->x + chord * c, tank->y + chord * s,
                 fl_angle_wrap(tank->yaw + 2.0 * half_turn)};

@@ -29,7 +29,9 @@
 #ifndef TANKS_TANKS_H
 #define TANKS_TANKS_H
 
+#include "fairlead/fairlead.h"
 #include "fairlead/motion.h"
+#include "fairlead/timeline.h"
 
 // ---------------------------------------------------------------- rules
 
@@ -172,7 +174,7 @@ typedef struct TanksSeen {
 
 TanksSeen tanks_tank_seen(const TanksTank *tank);
 
-/// What travels as an entity's state blob: newest wins.
+/// What travels as an entity's fields: newest wins.
 typedef struct TanksStatus {
     uint32_t life;
     uint32_t shots;
@@ -183,7 +185,30 @@ typedef struct TanksStatus {
 
 TanksStatus tanks_tank_status(const TanksTank *tank);
 
-/// Another node's tank, from where Fairlead shows it and what its blob says.
+#define TANKS_KIND 1 ///< Of tanks' entities: what a status has are its fields.
+
+enum {
+    TANKS_FIELD_LIFE,
+    TANKS_FIELD_DEATHS,
+    TANKS_FIELD_ALIVE,
+    TANKS_FIELD_SHOTS,
+    TANKS_FIELD_KILLS,
+    TANKS_FIELD_COUNT,
+};
+
+extern const FlFieldDef tanks_fields[TANKS_FIELD_COUNT];
+
+/// Once for a session, at every node. Errors: as fl_kind_define.
+FL_NODISCARD FlResult tanks_kind_define(FlSession *session);
+
+/// The status of an own tank; what has not changed is not sent. Errors: as fl_field_set_int.
+FL_NODISCARD FlResult tanks_status_set(FlSession *session, FlEntityId id,
+                                       const TanksStatus *status);
+
+/// Anybody's, as it is known here. False: nothing has come yet.
+FL_NODISCARD bool tanks_status_get(const FlSession *session, FlEntityId id, TanksStatus *status);
+
+/// Another node's tank, from where Fairlead shows it and what its status says.
 TanksSeen tanks_seen_make(const FlPose *pose, const TanksStatus *status);
 
 // ---------------------------------------------------------------- events
@@ -209,6 +234,31 @@ struct TanksEvent {
 /// A hit or kill of a tank by a shot.
 TanksEvent tanks_event_make(TanksEventKind kind, const TanksEvent *shot, int32_t victim,
                             const TanksSeen *seen, FlTime time);
+
+// ---------------------------------------------------------------- where a server decides
+
+#define TANKS_INPUT_BYTES 3
+#define TANKS_FIRED_MAX 64
+
+/// What a driver wants, as it travels. Any bytes are an input.
+void tanks_input_encode(TanksInput input, uint8_t bytes[TANKS_INPUT_BYTES]);
+TanksInput tanks_input_decode(const uint8_t bytes[TANKS_INPUT_BYTES]);
+
+/// What tanks_step needs besides state and input, and the shots that were fired, until the caller
+/// sets `fired_count` to 0. Beyond TANKS_FIRED_MAX they are not noted.
+typedef struct TanksStepper {
+    const TanksWorld *world;
+    TanksEvent fired[TANKS_FIRED_MAX];
+    int32_t fired_count;
+} TanksStepper;
+
+/// A tick of one tank from its input: it appears if it may, fires, and drives. Of one signature
+/// with a timeline's step: `ctx` is a TanksStepper, `state` a TanksTank (tanks_tank_init makes one
+/// without stray bytes), inputs->of[0] its input.
+void tanks_step(void *ctx, void *state, int64_t tick, const FlTimelineInputs *inputs);
+
+/// Where a state has its tank: FlPredictDef.pose_fn.
+void tanks_step_pose(void *ctx, const void *state, FlPose *pose);
 
 // ---------------------------------------------------------------- shots
 
@@ -242,14 +292,7 @@ int32_t tanks_shot_first_hit(const TanksWorld *world, const TanksShot *shot, FlT
 // Whole bytes, bit by bit lowest first (fairlead/wire.h). One value, one encoding: what decodes
 // encodes to the same bytes. Decoders answer false for whatever no encoder writes.
 
-#define TANKS_STATUS_BYTES 13    ///< Of every status.
 #define TANKS_EVENT_BYTES_MAX 25 ///< No event takes more.
-
-/// False if there is no room.
-FL_NODISCARD bool tanks_status_encode(FlWriter *writer, const TanksStatus *status);
-
-/// False, and an empty status, if the bytes are none.
-FL_NODISCARD bool tanks_status_decode(FlReader *reader, TanksStatus *status);
 
 /// Rounds places to 1/1024 of a unit and directions to 2 pi / 65536, as it travels.
 void tanks_event_round(TanksEvent *event);

@@ -8,12 +8,12 @@
 // tanks_world_fits accepts once it accepts always, which is how a tank can be kept out of buildings
 // for good.
 //
-// Invariant: buildings keep LANE from each other and from the wall, so every place can be reached.
+// Invariant: buildings keep LIGHT from each other and from the wall, so every place can be reached.
 #include "private.h"
 
 #include <string.h>
 
-#define LANE 16.0 // Two tanks pass each other, and one can turn on the spot.
+#define LIGHT 16.0 // Two tanks pass each other, and one can turn on the spot.
 #define HALF_SIDE_MIN 9.0
 #define HALF_SIDE_MAX 36.0
 #define PLACING_TRIES 64
@@ -102,7 +102,7 @@ static bool boxes_near(const TanksBox *a, const TanksBox *b, double gap)
 static bool has_room(const TanksWorld *world, const TanksBox *box)
 {
     for (int32_t i = 0; i < world->building_count; i++) {
-        if (boxes_near(&world->building[i], box, LANE)) {
+        if (boxes_near(&world->building[i], box, LIGHT)) {
             return false;
         }
     }
@@ -113,12 +113,12 @@ static bool has_room(const TanksWorld *world, const TanksBox *box)
 static TanksBox draw_box(const TanksWorld *world, FlRandom *random)
 {
     double extent = world->rules.half_extent;
-    double largest = tanks__clamp(extent / 8.0, 1.0, HALF_SIDE_MAX);
-    double smallest = tanks__clamp(HALF_SIDE_MIN, 1.0, largest);
+    double largest = number_clamp(extent / 8.0, 1.0, HALF_SIDE_MAX);
+    double smallest = number_clamp(HALF_SIDE_MIN, 1.0, largest);
     double half_x = fl_random_between(random, smallest, largest);
     double half_y = fl_random_between(random, smallest, largest);
-    double x = fl_random_between(random, -1.0, 1.0) * (extent - LANE - half_x);
-    double y = fl_random_between(random, -1.0, 1.0) * (extent - LANE - half_y);
+    double x = fl_random_between(random, -1.0, 1.0) * (extent - LIGHT - half_x);
+    double y = fl_random_between(random, -1.0, 1.0) * (extent - LIGHT - half_y);
     TanksBox box = {x - half_x, y - half_y, x + half_x, y + half_y};
     return box;
 }
@@ -270,8 +270,7 @@ double tanks_world_ray(const TanksWorld *world, double x, double y, double dx, d
 
 static uint32_t mix(uint32_t hash, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    uint64_t bits = number_bits(value);
     for (int32_t i = 0; i < 64; i += 8) {
         hash = (hash ^ (uint32_t)(bits >> i & 0xffu)) * 16777619u;
     }

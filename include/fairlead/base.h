@@ -1,4 +1,4 @@
-// fairlead/base.h: what every room of the house shares.
+// fairlead/base.h: what every module shares.
 //
 // Results, time, memory, chance, vectors, and mathematics that gives the same bits everywhere.
 // Nothing here does I/O, reads a clock or keeps state of its own.
@@ -55,9 +55,10 @@
 #define FL_RESULT_TABLE(X)                                                                         \
     X(OK, 0, "success")                                                                            \
     X(NO_MEMORY, -1, "the allocator returned nothing: reserve less or free something")             \
-    X(BAD_VALUE, -2, "a value is not finite or out of its documented range: correct the call")     \
+    X(BAD_VALUE, -2,                                                                               \
+      "a mistake in the call: a value out of its range, not ours to change, or not allowed here")  \
     X(STALE_ID, -3, "the handle refers to something already removed: drop it")                     \
-    X(WOULD_BLOCK, -4, "a queue or socket is full: try again next tick")                           \
+    X(WOULD_BLOCK, -4, "not now, we are not in yet or a queue is full: try again next tick")       \
     X(NOT_FOUND, -5, "nothing is there for that id or time: ask for something that exists")        \
     X(FULL, -6, "the capacity fixed at creation is used up: create it larger")                     \
     X(OUT_OF_ORDER, -7, "the time lies before what is already there: pass times in order")         \
@@ -74,11 +75,14 @@ typedef enum FlResult {
 #undef FL_RESULT_ROW
 } FlResult;
 
-/// The code's name without its prefix ("WOULD_BLOCK"); "UNKNOWN" for a number that is none of ours.
-FL_API const char *fl_result_name(FlResult result);
-
 /// One sentence for people: what it means and what to do about it.
 FL_API const char *fl_result_text(FlResult result);
+
+/// What went wrong, in a sentence. The caller's; filled in by those who take it, success included.
+typedef struct FlError {
+    FlResult code;
+    char text[240]; ///< "" with FL_OK.
+} FlError;
 
 // ---------------------------------------------------------------- assert
 
@@ -137,6 +141,11 @@ static inline FlTime fl_time_add(FlTime time, FlTime span)
     return time + span;
 }
 
+static inline FlTime fl_time_min(FlTime a, FlTime b)
+{
+    return a < b ? a : b;
+}
+
 /// A span in seconds: the double nearest to it (up to 104 days; longer spans are rounded twice).
 static inline double fl_span_seconds(FlTime span)
 {
@@ -156,7 +165,7 @@ typedef enum FlFamily {
 } FlFamily;
 
 /// Where a datagram comes from or goes to. Pass by value; {0} is nowhere. No padding: may be
-/// compared as bytes. Room `net` reads and writes them as text.
+/// compared as bytes. Module `net` reads and writes them as text.
 typedef struct FlAddress {
     uint8_t ip[16]; ///< As on the wire; IPv4 uses the first four.
     uint32_t scope; ///< Interface of a link-local IPv6 address, else 0.
@@ -165,10 +174,8 @@ typedef struct FlAddress {
     uint8_t unused; ///< Zero.
 } FlAddress;
 
+/// Whether two addresses are the same, port and scope included.
 FL_API bool fl_address_equal(FlAddress a, FlAddress b);
-
-/// Equal addresses have equal hashes; all 64 bits are mixed.
-FL_API uint64_t fl_address_hash(FlAddress address);
 
 // ---------------------------------------------------------------- memory
 
@@ -182,8 +189,12 @@ typedef struct FlAlloc {
 /// `size` zeroed bytes aligned to `align` (a power of two, at most alignof(max_align_t)), or NULL.
 FL_API FL_NODISCARD void *fl_alloc(const FlAlloc *alloc, size_t size, size_t align);
 
-/// Gives back what fl_alloc gave; `size` as it was asked for. NULL is ignored.
+/// Gives back what fl_alloc gave; `size` as it was asked for. NULL is ignored. It is wiped
+/// first: what it held may have been secret.
 FL_API void fl_free(const FlAlloc *alloc, void *ptr, size_t size);
+
+/// Writes zeros, also where nothing reads them again: for copies of keys, tokens and invites.
+FL_API void fl_wipe(void *bytes, size_t count);
 
 // ---------------------------------------------------------------- chance
 
@@ -201,10 +212,7 @@ FL_API uint64_t fl_random_at(uint64_t seed, uint64_t stream, uint64_t index);
 /// The next 64 bits of a stream.
 FL_API uint64_t fl_random_next(FlRandom *random);
 
-/// Uniform in [0, 1), 53 bits.
-FL_API double fl_random_unit(FlRandom *random);
-
-/// Uniform in [low, high).
+/// Uniform in [low, high), by 53 bits.
 FL_API double fl_random_between(FlRandom *random, double low, double high);
 
 /// Uniform in [0, bound) without bias; bound 0 gives 0. May take more than one draw.
@@ -224,17 +232,6 @@ FL_API double fl_random_normal(FlRandom *random);
 /// sin and cos of x together. Error at most 1 unit in the last place up to |x| = 1e5 (2 up to 1e9);
 /// deterministic for every finite x, but past 1e9 the reduction loses digits. Not finite: both NaN.
 FL_API void fl_sincos(double x, double *sin_out, double *cos_out);
-FL_API double fl_sin(double x);
-FL_API double fl_cos(double x);
-
-/// ln(1 + x) for x > -1 without loss for small x. -1 gives -inf; below, NaN.
-FL_API double fl_log1p(double x);
-
-/// ln(x) for x > 0. Zero gives -inf; negative, NaN.
-FL_API double fl_log(double x);
-
-/// e^x. Overflows to inf above 709.78, underflows to 0 below -745.2.
-FL_API double fl_exp(double x);
 
 /// Angle of (x, y) in (-pi, pi]. Both zero gives 0.
 FL_API double fl_atan2(double y, double x);
@@ -280,11 +277,6 @@ static inline double fl_vec3_dot(FlVec3 a, FlVec3 b)
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-static inline FlVec3 fl_vec3_cross(FlVec3 a, FlVec3 b)
-{
-    return fl_vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
-}
-
 static inline double fl_vec3_length(FlVec3 a)
 {
     return sqrt(fl_vec3_dot(a, a));
@@ -306,40 +298,5 @@ static inline bool fl_vec3_finite(FlVec3 a)
 typedef struct FlQuat {
     double w, x, y, z;
 } FlQuat;
-
-static inline FlQuat fl_quat_identity(void)
-{
-    FlQuat q = {1.0, 0.0, 0.0, 0.0};
-    return q;
-}
-
-/// First b, then a.
-FL_API FlQuat fl_quat_multiply(FlQuat a, FlQuat b);
-
-/// The opposite turn (of a unit quaternion).
-FL_API FlQuat fl_quat_conjugate(FlQuat q);
-
-/// Length one again; a quaternion too short to have a direction gives the identity.
-FL_API FlQuat fl_quat_normalise(FlQuat q);
-
-/// A turn about +z, counter-clockwise, in radians.
-FL_API FlQuat fl_quat_from_yaw(double yaw);
-
-/// A turn about `rotation`'s direction by its length in radians.
-FL_API FlQuat fl_quat_from_vector(FlVec3 rotation);
-
-/// Heading of the rotated +x axis in the ground plane, in (-pi, pi].
-FL_API double fl_quat_yaw(FlQuat q);
-
-/// Smallest turn from a to b in [0, pi].
-FL_API double fl_quat_angle(FlQuat a, FlQuat b);
-
-/// v turned by q.
-FL_API FlVec3 fl_quat_rotate(FlQuat q, FlVec3 v);
-
-static inline bool fl_quat_finite(FlQuat q)
-{
-    return isfinite(q.w) && isfinite(q.x) && isfinite(q.y) && isfinite(q.z);
-}
 
 #endif

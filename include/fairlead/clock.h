@@ -6,7 +6,7 @@
 //
 //      remote clock   ──────sent──────────────────arrived──────▶
 //                             ╲                    ╱
-//               fl_clock_heard ╲                  ╱ fl_clock_acked
+//               fl_clock_received ╲                  ╱ fl_clock_acked
 //                               ▼                ╱
 //      local clock    ────────arrived──────────sent────────────▶
 //
@@ -40,7 +40,7 @@
 
 /// What is counted per clock. X(name, word, meaning)
 #define FL_CLOCK_COUNT_TABLE(X)                                                                    \
-    X(HEARD, "heard", "samples used of packets received")                                          \
+    X(RECEIVED, "received", "samples used of packets received")                                    \
     X(ACKED, "acked", "samples used of our own packets, from acknowledgements")                    \
     X(EARLY, "early", "samples dropped: arrived before they could have been sent")                 \
     X(LATE, "late", "samples dropped: under way longer than FL_CLOCK_DELAY_LIMIT_NS")              \
@@ -68,8 +68,12 @@ typedef struct FlClockDef {
 /// 250 ppm (crystals differ by up to 200), stamps in 0.25 ms steps as on Fairlead's wire.
 FL_API FlClockDef fl_clock_def_default(void);
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_clock_def_problem(const FlClockDef *def, FlError *error);
+
 enum {
-    FL_CLOCK_IN = 0,  ///< Remote to local: what fl_clock_heard tells about.
+    FL_CLOCK_IN = 0,  ///< Remote to local: what fl_clock_received tells about.
     FL_CLOCK_OUT = 1, ///< Local to remote: what fl_clock_acked tells about.
     FL_CLOCK_BLOCKS = 8
 };
@@ -127,7 +131,7 @@ typedef struct FlClock {
     uint8_t reject_streak[2]; // Samples dropped in a row, per direction, ...
     uint8_t early_streak[2];  // ... and how many of them for a negative delay.
     bool has_trip;
-    bool trip_open; // The newest packet heard has no acknowledgement paired with it yet.
+    bool trip_open; // The newest packet received has no acknowledgement paired with it yet.
 
     FlClockBlock block[FL_CLOCK_BLOCKS];
 } FlClock;
@@ -138,23 +142,17 @@ FL_API void fl_clock_init(FlClock *clock, const FlClockDef *def);
 /// A packet of the peer came in: it left at `sent_remote` on the peer's clock and arrived at
 /// `arrived_local` on ours. False when the sample was not believed (and counted). Any two numbers
 /// are safe.
-FL_API bool fl_clock_heard(FlClock *clock, FlTime sent_remote, FlTime arrived_local);
+FL_API bool fl_clock_received(FlClock *clock, FlTime sent_remote, FlTime arrived_local);
 
 /// The peer reported that a packet of ours, sent at `sent_local` on our clock, arrived at
 /// `arrived_remote` on its own. Tell each packet once, and before it the packet that carried the
-/// report to fl_clock_heard: the two together are a round trip. Of several reports in one packet
+/// report to fl_clock_received: the two together are a round trip. Of several reports in one packet
 /// tell the oldest first. False when the sample was not believed (and counted). Any two numbers are
 /// safe.
 FL_API bool fl_clock_acked(FlClock *clock, FlTime sent_local, FlTime arrived_remote);
 
-/// True once both directions have been heard from, so that the calls below mean something.
-FL_API bool fl_clock_known(const FlClock *clock);
-
 /// What the peer's clock shows when ours shows `local`. Unknown: `local` itself.
 FL_API FlTime fl_clock_remote_at(const FlClock *clock, FlTime local);
-
-/// What our clock shows when the peer's shows `remote`. Unknown: `remote` itself.
-FL_API FlTime fl_clock_local_at(const FlClock *clock, FlTime remote);
 
 /// How much is known about the peer's clock at one moment.
 typedef struct FlClockReading {
@@ -186,91 +184,7 @@ typedef struct FlClockDelays {
     FlDelay trip; ///< There and back without the rest there. Needs no assumption about the clocks.
 } FlClockDelays;
 
-/// Delays as of the newest samples. Unknown: known is false and all are zero.
-FL_API FlClockDelays fl_clock_delays(const FlClock *clock);
-
-/// One of the counters; they survive re-acquisition.
-FL_API uint32_t fl_clock_count(const FlClock *clock, FlClockCount which);
-
-/// "late", for reports.
-FL_API const char *fl_clock_count_name(FlClockCount which);
-
 // ---------------------------------------------------------------- session time
-
-/// Session time runs at most this much faster or slower than the local clock.
-#define FL_SESSION_CLOCK_SLEW_LIMIT 0.02
-
-/// A local clock that moves further than this between two updates was set, or the machine slept.
-#define FL_SESSION_CLOCK_GAP_NS FL_SEC(2)
-
-typedef enum FlSessionClockState {
-    FL_SESSION_CLOCK_UNSET,        ///< Not started: there is no session time yet.
-    FL_SESSION_CLOCK_CATCHING_UP,  ///< Runs, but is being slewed, or the reference is not heard.
-    FL_SESSION_CLOCK_SYNCHRONISED, ///< Is the reference, or as near to it as its deviation.
-} FlSessionClockState;
-
-/// The session's time as one peer has it. The fields are private.
-typedef struct FlSessionClock {
-    FlTime local; // Session time is a line through (local, session), ...
-    FlTime session;
-    double rate;      // ... running this much faster than the local clock from there on
-    double rate_back; // and this much before.
-
-    FlTime offset;        // Session time minus the reference's clock.
-    FlTime error_ns;      // As of the last update.
-    FlTime waiting_since; // Since when a reference has been in sight that may not be ready.
-    FlTime gap_at;        // The last break in the local clock, ...
-    uint32_t gap_heard;   // ... and what had been heard of the reference then.
-    uint32_t gap_count;
-    uint32_t leap_count;
-    uint32_t acquisition; // Which acquisition of the reference's clock is being followed.
-    uint8_t role;
-    bool started;
-    bool waiting;
-    bool gap_open;
-    bool leap_allowed;
-    bool synchronised;
-} FlSessionClock;
-
-/// Not started, following nobody.
-FL_API void fl_session_clock_init(FlSessionClock *clock);
-
-/// This peer is the reference from now on. If session time already runs it goes on without a step,
-/// at the local clock's rate; otherwise it starts at `first`. Tell the others
-/// fl_session_clock_offset().
-FL_API void fl_session_clock_lead(FlSessionClock *clock, FlTime now, FlTime first);
-
-/// From now on session time is the reference's clock plus `offset`, as that reference tells it.
-/// Session time takes no step: a difference to the reference before is slewed away.
-FL_API void fl_session_clock_follow(FlSessionClock *clock, FlTime offset);
-
-/// The same without being told: the offset that makes `reference` (known) agree with session time
-/// as it runs here. Errors add up over such handovers, so prefer being told.
-FL_API void fl_session_clock_adopt(FlSessionClock *clock, const FlClock *reference, FlTime now);
-
-/// Session time minus the reference's clock: for the reference to tell, after fl_session_clock_lead
-/// and whenever it changes (only when the local clock was set).
-FL_API FlTime fl_session_clock_offset(const FlSessionClock *clock);
-
-/// Brings session time to `now`. Call it once a step, after the step's packets. `reference` is the
-/// clock of the peer being followed; NULL when leading or when nobody is in sight. After a break in
-/// the local clock, or when the reference had to be acquired anew, session time may leap forwards
-/// once; it never goes back.
-FL_API void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, FlTime now);
-
-FL_API FlSessionClockState fl_session_clock_state(const FlSessionClock *clock);
-
-/// How far session time here may be from the reference's, 99.9 % of the time: what is still to be
-/// slewed plus the reference's deviation. 0 when leading, FL_FOREVER when nobody is heard.
-FL_API FlTime fl_session_clock_error(const FlSessionClock *clock);
-
-/// Session time at `local`, which may lie ahead by at most FL_SESSION_CLOCK_GAP_NS (further ahead
-/// it stands still) and should not lie before the update before the last. Not started: 0.
-FL_API FlTime fl_session_clock_at(const FlSessionClock *clock, FlTime local);
-
-/// The local time at which session time is `session`, as it runs now; FL_FOREVER stays FL_FOREVER.
-/// Not started: FL_FOREVER.
-FL_API FlTime fl_session_clock_local_at(const FlSessionClock *clock, FlTime session);
 
 // ---------------------------------------------------------------- which time an update is shown at
 
@@ -281,9 +195,5 @@ typedef enum FlTimeMode {
     FL_TIME_LOCAL,   ///< On arrival: no clocks needed; wrong by speed times delay.
     FL_TIME_ONE_WAY, ///< The link's one-way delay before arrival: wrong by speed times jitter.
 } FlTimeMode;
-
-/// Stamp and arrival in session time (or any one clock); `delay_ns` is the smoothed one-way delay
-/// of the link.
-FL_API FlTime fl_time_place(FlTimeMode mode, FlTime stamp, FlTime arrival, FlTime delay_ns);
 
 #endif

@@ -6,7 +6,7 @@
 //
 //     game ── fl_link_send ──▶ reliable ─┐
 //     motion ── (payload) ──────────────▶ fl_link_begin / fl_link_finish ──▶ bytes to the peer
-//     fates, messages ◀── fl_link_poll_fate, fl_link_take ◀── fl_link_receive ◀── bytes from the
+//     fates, messages ◀── fl_link_take_fate, fl_link_take ◀── fl_link_receive ◀── bytes from the
 //     peer
 //
 // What rides in a packet besides headers, arrival reports and reliable data is the caller's
@@ -32,22 +32,14 @@ typedef struct FlBudget {
     FlTime filled_at;
 } FlBudget;
 
-FL_API void fl_budget_init(FlBudget *budget, double rate_bytes_s, double burst_bytes, FlTime now);
-
-/// Bytes that may go at `now`; never negative.
-FL_API double fl_budget_available(FlBudget *budget, FlTime now);
-
-/// Takes what was sent, even if it was more than there was: then later sends wait for it.
-FL_API void fl_budget_spend(FlBudget *budget, FlTime now, double bytes);
-
-/// When `bytes` will be available; `now` if they are.
-FL_API FlTime fl_budget_when(FlBudget *budget, FlTime now, double bytes);
-
 // ---------------------------------------------------------------- definition
 
 /// The largest packet a link makes: fits any path with an MTU of 1280 (IPv6's minimum) below UDP
 /// and a seal.
 #define FL_LINK_PACKET_BYTES 1200
+
+/// The least that a carrier must take: reliable data in fragments, and a payload beside it.
+#define FL_LINK_PACKET_LEAST 512
 
 /// Stamps and arrivals on the wire count in steps of a quarter of a millisecond.
 #define FL_LINK_STEP_NS FL_US(250)
@@ -63,19 +55,23 @@ FL_API FlTime fl_budget_when(FlBudget *budget, FlTime now, double bytes);
 #define FL_LINK_WINDOW 64
 
 typedef struct FlLinkDef {
-    uint16_t conversation; ///< Tells this conversation's packets from an earlier one's. With
-                           ///< `numbered_below`: unused.
-    bool numbered_below; ///< The carrier numbers and authenticates packets (a seal): leave both out
-                         ///< of the packet.
-    FlTime ack_delay_ns; ///< A report of an arrival waits this long for a packet to ride on; at
-                         ///< most 10 s.
-    FlTime keep_alive_ns; ///< Say something at least this often (sooner if there is no answer).
-                          ///< FL_FOREVER: never for its own sake. One end is enough.
-    int32_t eager_count;  ///< The first so many packets go at least every 100 ms, so that the two
-                          ///< clocks get to know each other soon.
-    FlTime timeout_ns;    ///< A peer not heard from for this long is gone; at most 30 minutes.
-    FlTime reorder_ns; ///< A packet overtaken by one this much earlier is given up as lost. So is
-                       ///< one overtaken by 1024 others.
+    uint16_t conversation;  ///< Tells this conversation's packets from an earlier one's. With
+                            ///< `external_sequence`: unused.
+    bool external_sequence; ///< The carrier numbers and authenticates packets (a seal): leave both
+                            ///< out of the packet.
+    FlTime ack_delay_ns;    ///< A report of an arrival waits this long for a packet to ride on; at
+                            ///< most 10 s.
+    FlTime keep_alive_ns;   ///< Say something at least this often (sooner if there is no answer).
+                            ///< FL_FOREVER: never for its own sake. One end is enough.
+    int32_t eager_count;    ///< The first so many packets go at least every 100 ms, so that the two
+                            ///< clocks get to know each other soon.
+    int32_t packet_bytes;   ///< No packet of ours is longer, where the carrier takes no more;
+                            ///< FL_LINK_PACKET_LEAST to FL_LINK_PACKET_BYTES.
+    FlTime timeout_ns;      ///< A peer silent for this long is gone; at most 30 minutes.
+    FlTime reorder_ns;   ///< A packet overtaken by one this much earlier is given up as lost. So is
+                         ///< one overtaken by 1024 others.
+    bool repeat_reports; ///< Every packet repeats the reports that are not confirmed, 31 at most:
+                         ///< whoever gets it knows of all arrivals before it was sent.
     int32_t overhead_bytes; ///< Headers below us, counted in all budgets: 28 for UDP on IPv4, 48 on
                             ///< IPv6.
     double rate_bytes_s;    ///< Where the byte budget starts,
@@ -97,6 +93,10 @@ typedef struct FlLinkDef {
 /// buffers, 8 to 128 KiB/s.
 FL_API FlLinkDef fl_link_def_default(void);
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_link_def_problem(const FlLinkDef *def, FlError *error);
+
 typedef struct FlLink FlLink;
 
 /// Reserves everything the link will ever use; later calls allocate nothing.
@@ -104,15 +104,15 @@ typedef struct FlLink FlLink;
 FL_API FL_NODISCARD FlResult fl_link_create(const FlLinkDef *def, FlTime now, FlLink **link);
 FL_API void fl_link_destroy(FlLink *link);
 
-/// Bytes reserved for a link of this definition: the link itself, and its buffers.
-FL_API void fl_link_memory(const FlLinkDef *def, size_t *link_bytes, size_t *buffer_bytes);
-
 // ---------------------------------------------------------------- reliable messages
 
 typedef enum FlDelivery {
     FL_DELIVERY_ORDERED,   ///< Arrives once, in the order sent. Up to FL_LINK_MESSAGE_BYTES.
     FL_DELIVERY_UNORDERED, ///< Arrives once, as soon as it can. Up to FL_LINK_FRAGMENT_BYTES.
     FL_DELIVERY_QUICKEST,  ///< Unordered, and rides in every packet until it is acknowledged.
+    // Events of a session only, not a link's messages:
+    FL_DELIVERY_UNRELIABLE, ///< Sent once, or not at all.
+    FL_DELIVERY_NEWEST, ///< The same; what is older than one that came on its channel is dropped.
 } FlDelivery;
 
 /// Queues a message. It must fit the peer's receive_bytes too, or the peer ends the conversation.
@@ -153,8 +153,6 @@ typedef enum FlLinkDrop {
         FL_LINK_DROPS
 } FlLinkDrop;
 
-FL_API const char *fl_link_drop_name(FlLinkDrop drop);
-
 /// What a packet brought for the caller.
 typedef struct FlLinkPacket {
     const uint8_t *payload; ///< In place, in the bytes given to fl_link_receive.
@@ -165,24 +163,18 @@ typedef struct FlLinkPacket {
 } FlLinkPacket;
 
 /// Takes a packet that arrived at `arrival` (on the caller's clock; it may lie a little before the
-/// last `now`). `sequence` is the carrier's number for it, read only with `numbered_below`. A
+/// last `now`). `sequence` is the carrier's number for it, read only with `external_sequence`. A
 /// dropped packet changes nothing but a counter, except a crowded one: what it reports counts.
 FL_API FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence,
                                   const void *bytes, int32_t count, FlLinkPacket *packet);
 
-/// With `numbered_below`: the next packet's number is at least `sequence`. Call it before
+/// With `external_sequence`: the next packet's number is at least `sequence`. Call it before
 /// fl_link_begin with the lowest number that the carrier has left (fl_seal_client_sequence and its
 /// like): a carrier's own packets take numbers too, and its series may begin in the millions. What
 /// is skipped is no packet: it has no fate and is not lost. The first packet may have any number up
 /// to 2^62; once the next one is 16 384 or more above the last that was reported, the conversation
 /// ends (numbers travel back by their low 16 bits).
 FL_API void fl_link_number_from(FlLink *link, uint64_t sequence);
-
-/// With `numbered_below`: a packet of the carrier's own (a keep-alive) arrived with this number, so
-/// it is not missing here. Only `stats.loss_in` is the truer for it: a number that is told neither
-/// this way nor by fl_link_receive counts there as lost if it lies between two that are and less
-/// than a thousand apart.
-FL_API void fl_link_number_heard(FlLink *link, uint64_t sequence);
 
 /// Starts a packet into `buffer` (FL_LINK_PACKET_BYTES long): headers, reports and reliable data
 /// are written; the caller may put its payload after them, up to the writer's room, and must call
@@ -198,42 +190,16 @@ FL_API int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64
                               uint64_t *sequence);
 
 /// How many bytes of payload may go in a packet now, by budget: what reliable data leaves of it,
-/// and at least half; 0 while a silent peer is not to be tried again yet (fl_link_silence). Between
-/// fl_link_begin and fl_link_finish: in the packet begun.
+/// and at least half; 0 while a silent peer is not to be tried again yet.
+/// Between fl_link_begin and fl_link_finish: in the packet begun.
 FL_API int32_t fl_link_payload_budget(FlLink *link, FlTime now);
 
 /// When something must be done: an ack, reliable data, a keep-alive or the time-out. FL_FOREVER
 /// when gone.
 FL_API FlTime fl_link_deadline(FlLink *link, FlTime now);
 
-/// True when reports, reliable data or a keep-alive are due: build a packet even without a payload.
-FL_API bool fl_link_wants_to_send(FlLink *link, FlTime now);
-
 /// Notices time-outs. Call it when the deadline has come, and before polling fates.
 FL_API void fl_link_update(FlLink *link, FlTime now);
-
-/// Ends the conversation here: what is under way becomes unknown.
-FL_API void fl_link_close(FlLink *link);
-
-/// Other spans than those of its definition, for a conversation that has become more (or less)
-/// important. Silence counts from now on.
-FL_API void fl_link_patience(FlLink *link, FlTime now, FlTime keep_alive_ns, FlTime timeout_ns);
-
-/// False after a time-out or fl_link_close.
-FL_API bool fl_link_alive(const FlLink *link);
-
-/// How well the peer is heard. A link whose packets are not answered backs off: what it sends gets
-/// rarer, down to a packet every two seconds, until an answer comes.
-typedef struct FlLinkSilence {
-    FlTime unheard_ns;    ///< Since anything came in.
-    FlTime unanswered_ns; ///< Since the first packet that wanted an answer and has got none; 0:
-                          ///< there is none.
-    bool silent;          ///< That is longer than answers take: the way or the peer may be gone.
-    FlTime payload_at;    ///< When payload may go, as far as this is concerned; on the caller's
-                          ///< clock, `now` while nothing is wrong.
-} FlLinkSilence;
-
-FL_API FlLinkSilence fl_link_silence(FlLink *link, FlTime now);
 
 // ---------------------------------------------------------------- fates
 
@@ -253,15 +219,9 @@ typedef struct FlFateEvent {
 } FlFateEvent;
 
 /// The next packet whose fate is decided, each exactly once. Errors: FL_NOT_FOUND.
-FL_API FL_NODISCARD FlResult fl_link_poll_fate(FlLink *link, FlFateEvent *event);
+FL_API FL_NODISCARD FlResult fl_link_take_fate(FlLink *link, FlFateEvent *event);
 
 // ---------------------------------------------------------------- clocks and statistics
-
-/// The link clock of this end: time since the link was created. It is what stamps carry.
-FL_API FlTime fl_link_clock(const FlLink *link, FlTime now);
-
-/// What is known of the peer's link clock against ours (both in link-clock time).
-FL_API const FlClock *fl_link_peer_clock(const FlLink *link);
 
 typedef struct FlLinkStats {
     FlTime rtt_min_ns, rtt_average_ns,
@@ -282,6 +242,7 @@ typedef struct FlLinkStats {
     uint32_t drops[FL_LINK_DROPS];
 } FlLinkStats;
 
+/// Round trip, loss, rates and counters.
 FL_API void fl_link_stats(const FlLink *link, FlTime now, FlLinkStats *stats);
 
 #endif

@@ -8,7 +8,7 @@
 // Units: positions in the game's own (metres, say), velocities per second, angles in radians,
 // counter- clockwise seen from +z; times in nanoseconds (FlTime).
 //
-// Values that are not finite: fl_state_finite and fl_motion_finite tell; triggers and exporters
+// Values that are not finite: triggers and exporters
 // refuse such states (FL_TRIGGER_REFUSED); evaluating such a motion gives NaN where it mattered; an
 // integral over it is NaN.
 //
@@ -20,7 +20,7 @@
 
 // ---------------------------------------------------------------- facing
 
-/// How an entity's orientation is told.
+/// How an entity's orientation is given.
 typedef enum FlFacingKind {
     FL_FACING_NONE, ///< It has none worth sending (a shot, a ball).
     FL_FACING_YAW,  ///< A heading about the vertical, and its rate (a tank, a kart).
@@ -35,15 +35,10 @@ typedef struct FlFacing {
     FlVec3 spin;     ///< rad/s about its own direction, with FL_FACING_FREE
 } FlFacing;
 
+/// Facings of the three kinds.
 FL_API FlFacing fl_facing_none(void);
 FL_API FlFacing fl_facing_yaw(double yaw, double yaw_rate);
 FL_API FlFacing fl_facing_free(FlQuat rotation, FlVec3 spin);
-
-/// The facing `seconds` later (or earlier, if negative), its rates unchanged.
-FL_API FlFacing fl_facing_after(const FlFacing *facing, double seconds);
-
-/// The turn between two facings in [0, pi]; 0 if either has none; kinds may differ.
-FL_API double fl_facing_angle(const FlFacing *a, const FlFacing *b);
 
 // ---------------------------------------------------------------- state
 
@@ -57,8 +52,6 @@ typedef struct FlState {
     double turn_rate;    ///< rad/s at which the velocity turns about +z; read like acceleration.
     FlFacing facing;
 } FlState;
-
-FL_API bool fl_state_finite(const FlState *state);
 
 // ---------------------------------------------------------------- motion
 
@@ -77,17 +70,27 @@ typedef enum FlModel {
 #undef FL_MODEL_ROW
 } FlModel;
 
-FL_API const char *fl_model_name(FlModel model);
+/// What becomes of a motion beyond the time up to which it is known to hold. The velocity goes on
+/// for a time t, then at half, from 3 t on at a quarter, and is over at 5 t; level and vertical
+/// velocities have a t each. Accelerating and turning end at once after a time of their own. These
+/// are codes of times, so that an update can carry them. {0}: it stops.
+/// docs/decisions/0023-effective-age.md says why.
+typedef struct FlFade {
+    uint8_t trust; ///< How long after an update silence says that it still holds; 0: it never does.
+    uint8_t level; ///< t of x and y; 0: there is nothing to fade.
+    uint8_t vertical; ///< t of z.
+    uint8_t curve;    ///< How long it goes on turning and accelerating.
+} FlFade;
 
-/// Finds a model by its word. Errors: FL_NOT_FOUND.
-FL_API FL_NODISCARD FlResult fl_model_find(const char *name, FlModel *model);
+#define FL_FADE_TRUSTS 4
+#define FL_FADE_CODES 16
+#define FL_FADE_NEVER 15 ///< The code of FL_FOREVER.
 
-/// Where something is at any time, as told by one state and a model. Meant from `time` on, defined
+/// Where something is at any time, as one state and a model say. Meant from `time` on, defined
 /// before it too: the formulas run backwards (the cubic is a straight line before its start).
 typedef struct FlMotion {
     FlTime time;
-    FlTime horizon_ns; ///< After this span the motion stands still; FL_FOREVER (what the makers
-                       ///< set): never.
+    FlTime horizon_ns; ///< Up to this span it is known to hold; FL_FOREVER (what the makers set).
     FlVec3 position;
     FlVec3 velocity;
     FlVec3 acceleration; ///< quadratic and cubic
@@ -96,24 +99,15 @@ typedef struct FlMotion {
     double turn_rate;    ///< circular
     FlFacing facing;
     FlModel model;
+    FlFade fade; ///< Beyond the horizon; of an update: what receivers expect beyond what is known.
 } FlMotion;
 
 /// The motion that `state` starts under `model` (any but cubic and auto). Fields the model does not
 /// use are zero.
 FL_API FlMotion fl_motion_make(FlModel model, const FlState *state);
 
-/// The cubic curve that leaves `from` and meets `to` in position and velocity, straight on after
-/// it. If `to` is not later than `from`, the linear motion from `from`.
-FL_API FlMotion fl_motion_cubic(const FlState *from, const FlState *to);
-
-FL_API bool fl_motion_finite(const FlMotion *motion);
-
+/// Where it is at a time.
 FL_API FlVec3 fl_motion_position(const FlMotion *motion, FlTime time);
-
-/// The rate of change of position; zero from the horizon on.
-FL_API FlVec3 fl_motion_velocity(const FlMotion *motion, FlTime time);
-
-FL_API FlFacing fl_motion_facing(const FlMotion *motion, FlTime time);
 
 /// What to draw.
 typedef struct FlPose {
@@ -123,60 +117,8 @@ typedef struct FlPose {
     FlQuat rotation; ///< The same turn; of a yaw, the turn about +z.
 } FlPose;
 
+/// Where it is at a time, how fast, and which way it faces.
 FL_API FlPose fl_motion_pose(const FlMotion *motion, FlTime time);
-
-/// One array per coordinate, so that a loop over them vectorises.
-typedef struct FlVec3Arrays {
-    const double *x, *y, *z;
-} FlVec3Arrays;
-
-/// Many motions of one model, one array per field; no horizon. Arrays that the model does not use
-/// may be NULL.
-typedef struct FlMotionArrays {
-    FlTime epoch; ///< What since_ns counts from.
-    const double
-        *since_ns; ///< Each motion's time minus the epoch: whole numbers, exact up to 104 days.
-    FlVec3Arrays position;
-    FlVec3Arrays velocity;
-    FlVec3Arrays acceleration; ///< quadratic
-    const double *turn_rate;   ///< circular
-} FlMotionArrays;
-
-/// Where `count` motions are at `time`: the same bits as fl_motion_position, many times as fast.
-/// Still, linear, quadratic and circular. The outputs overlap none of the inputs.
-FL_API void fl_motion_positions(FlModel model, int32_t count, const FlMotionArrays *motions,
-                                FlTime time, double *x, double *y, double *z);
-
-// ---------------------------------------------------------------- distance integrals
-
-/// The integral of |a(t) - b(t)| dt over [from, to], in distance times seconds. Straight pairs
-/// (still and linear): closed form, relative error below 1e-9 whatever the scales, touching and
-/// parallel paths included. Other pairs: below 1e-6, as long as the distance itself is not lost in
-/// rounding (1e-15 of the coordinates) and the two turn by no more than 32768 rad in all; beyond
-/// that the turns are sampled, to about 1e-3. An empty or reversed interval gives 0;
-/// motions that are not finite give NaN.
-FL_API double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to);
-
-/// When the integral from `from` on reaches `goal`: the nearest nanosecond. A goal of zero or less
-/// is reached at `from`. Errors: FL_NOT_FOUND (and *when = latest) if it is not reached by
-/// `latest`; FL_BAD_VALUE if the goal or a motion is not finite.
-FL_API FL_NODISCARD FlResult fl_distance_integral_reaches(const FlMotion *a, const FlMotion *b,
-                                                          FlTime from, FlTime latest, double goal,
-                                                          FlTime *when);
-
-/// The closed form by itself: two points `gap` apart that drift by `drift` in `seconds`, at
-/// constant velocity.
-FL_API double fl_distance_integral_straight(FlVec3 gap, FlVec3 drift, double seconds);
-
-/// The same for many at once, to the same bits. `out` overlaps none of the others.
-FL_API void fl_distance_integral_straight_many(int32_t count, FlVec3Arrays gap, FlVec3Arrays drift,
-                                               const double *seconds, double *out);
-
-/// For comparison only: the thesis's appendix B, which takes an arc for its chord over the whole
-/// interval (whatever its model, each motion is replaced by the straight line between its two end
-/// points).
-FL_API double fl_distance_integral_chord(const FlMotion *a, const FlMotion *b, FlTime from,
-                                         FlTime to);
 
 // ---------------------------------------------------------------- path
 
@@ -190,7 +132,8 @@ typedef struct FlPiece {
 #define FL_LIFE_NONE UINT32_MAX
 
 /// The rule that makes a receiver's view: an update shows from its arrival on, at the time it is
-/// stamped with.
+/// stamped with. An update that fades is known to hold up to its delay before the shown time, since
+/// the owner would have sent another; for the delay itself it is foreseen by its fade.
 FL_API FlPiece fl_piece_placed(const FlMotion *update, uint32_t life, FlTime arrival);
 
 /// Pieces in order of time, in a ring of fixed capacity: the oldest makes room for the newest.
@@ -202,18 +145,13 @@ typedef struct FlPath {
     int32_t count;
 } FlPath;
 
+/// An empty path that keeps so many pieces, in the caller's memory.
 FL_API void fl_path_init(FlPath *path, FlPiece *storage, int32_t capacity);
 
 /// Adds a piece. One that starts when the last does replaces it.
 /// Errors: FL_OUT_OF_ORDER if it starts before the last, FL_BAD_VALUE if it is not finite; both
 /// leave the path alone.
 FL_API FL_NODISCARD FlResult fl_path_add(FlPath *path, const FlPiece *piece);
-
-/// Ends what is there: from `time` on the path is empty. Errors as fl_path_add.
-FL_API FL_NODISCARD FlResult fl_path_end(FlPath *path, FlTime time);
-
-/// Forgets everything before `time`, except the piece that holds at it.
-FL_API void fl_path_trim(FlPath *path, FlTime time);
 
 /// The piece that holds at `time`, or NULL. A search by halves.
 FL_API const FlPiece *fl_path_at(const FlPath *path, FlTime time);
@@ -225,22 +163,18 @@ FL_API double fl_path_distance_integral(const FlPath *a, const FlPath *b, FlTime
 // ---------------------------------------------------------------- from samples
 
 /// Makes states from positions alone, for games that have no velocities: velocity from the last two
-/// samples, acceleration and turn rate from the last three.
+/// samples, acceleration and turn rate from the last three. {0} has none; set it so after a cut.
 typedef struct FlSampler {
     FlState last;
     FlTime last_span_ns; ///< From the sample before the last to the last.
     int32_t count;       ///< Samples since the last cut, at most 3.
 } FlSampler;
 
-FL_API void fl_sampler_cut(FlSampler *sampler);
-
 /// Completes `state` (time, position and facing given) with velocity, acceleration and turn rate.
-/// Errors: FL_OUT_OF_ORDER if the time is not after the last; FL_BAD_VALUE if not finite. Both
-/// leave the sampler alone.
-FL_API FL_NODISCARD FlResult fl_sampler_add(FlSampler *sampler, FlState *state);
-
-/// As above, but keeps the given velocity and derives acceleration and turn rate from velocities.
-FL_API FL_NODISCARD FlResult fl_sampler_add_with_velocity(FlSampler *sampler, FlState *state);
+/// `has_velocity`: the velocity is given too, and the others follow from velocities. Errors:
+/// FL_OUT_OF_ORDER if the time is not after the last; FL_BAD_VALUE if not finite. Both leave the
+/// sampler alone.
+FL_API FL_NODISCARD FlResult fl_sampler_add(FlSampler *sampler, FlState *state, bool has_velocity);
 
 // ---------------------------------------------------------------- trigger
 
@@ -252,9 +186,6 @@ typedef struct FlTriggerDef {
     FlTime silence_ns; ///< … or when the last update, for whatever reason it was sent, is this old.
 } FlTriggerDef;
 
-/// Right for an action game in metres: 0.1 m, 0.05 rad, once a second.
-FL_API FlTriggerDef fl_trigger_def_default(void);
-
 typedef enum FlTrigger {
     FL_TRIGGER_NONE,     ///< Nothing to say.
     FL_TRIGGER_FIRST,    ///< Nothing was said yet (since the last cut).
@@ -263,10 +194,6 @@ typedef enum FlTrigger {
     FL_TRIGGER_SILENCE,  ///< Too long ago.
     FL_TRIGGER_REFUSED,  ///< The state is not finite, or older than the last update: ignored.
 } FlTrigger;
-
-/// Compares the truth with what was last said, both at the state's time.
-FL_API FlTrigger fl_trigger_check(const FlTriggerDef *def, const FlMotion *exported,
-                                  const FlState *real);
 
 // ---------------------------------------------------------------- model choice
 
@@ -295,16 +222,54 @@ typedef struct FlChooser {
     FlChooserTrial trial[FL_CHOOSER_TRIALS];
 } FlChooser;
 
-/// Hands the chooser a frame's truth; it carries on its trials.
-FL_API void fl_chooser_observe(FlChooser *chooser, const FlTriggerDef *trigger,
-                               const FlState *real);
+// ---------------------------------------------------------------- learning how motions fade
 
-/// The model for an update from `real`, which was observed last. Starts a trial from it.
-FL_API FlModel fl_chooser_pick(FlChooser *chooser, const FlTriggerDef *trigger,
-                               const FlState *real);
+#define FL_FADER_TRIALS 8
+#define FL_FADER_AGES 4
+#define FL_FADER_CONTEXTS 8 ///< slow or not, braking or not, accelerating steadily or not
+#define FL_FADER_MODELS 3   ///< linear, quadratic, circular
+#define FL_FADER_CODES 13   ///< From code 3 on.
 
-/// Ends the trials that a cut made pointless; what was learnt stays.
-FL_API void fl_chooser_cut(FlChooser *chooser);
+/// One look ahead: a state, and which age it will be compared with the truth at next.
+typedef struct FlFaderTrial {
+    FlTime time;
+    FlVec3 position, velocity, acceleration;
+    double turn_rate;
+    int32_t context;
+    int32_t next;
+    uint8_t models; ///< Bits: which of them it says something about.
+    bool running;
+} FlFaderTrial;
+
+/// How far off each code of one model would have been, by distances that count less at great ages;
+/// older ones fading.
+typedef struct FlFaderErrors {
+    float level[FL_FADER_CODES], vertical[FL_FADER_CODES];
+    float curve[FL_FADER_CODES]; ///< [0]: none at all. Not of linear.
+    float unfaded;
+    float weight; ///< Comparisons; 0: nothing is known.
+} FlFaderErrors;
+
+/// What was learnt of things of one kind: how far they get after they were last known of. {0} knows
+/// nothing yet, and guesses. 4.5 KB, the caller's; shared by exporters of one thread.
+typedef struct FlExperience {
+    FlFaderErrors in[FL_FADER_CONTEXTS][FL_FADER_MODELS];
+    FlFaderErrors all[FL_FADER_MODELS];
+    float straight[FL_FADER_AGES]; ///< Mean error of going straight on, by age,
+    float compared;                ///< over so many comparisons, which stop being counted.
+} FlExperience;
+
+/// One entity's part in learning. No allocation.
+typedef struct FlFader {
+    FlExperience *experience;     ///< NULL: nothing is learnt, and nothing fades.
+    FlTime age_ns[FL_FADER_AGES]; ///< At which it is judged.
+    FlTime started;               ///< Of the last trial.
+    double top_speed;
+    int32_t context;                          ///< Of the last update.
+    bool course_next;                         ///< The next trial is one of a course.
+    FlVec3 acceleration, acceleration_before; ///< Of the last two frames.
+    FlFaderTrial trial[FL_FADER_TRIALS];
+} FlFader;
 
 // ---------------------------------------------------------------- exporter
 
@@ -312,11 +277,19 @@ typedef struct FlExporterDef {
     FlModel model; ///< One model for every update, or FL_MODEL_AUTO. Not cubic.
     FlTriggerDef trigger;
     FlTime horizon_ns; ///< Given to every motion; FL_FOREVER: none.
-    uint32_t cookie;   ///< Set by fl_exporter_def_default(); leave alone.
+    bool paced;        ///< Updates go out when there are bytes for them, not when they are due: so
+                       ///< silence says nothing, and the model is chosen by its error alone.
+    FlExperience *experience; ///< Of its kind; with FL_MODEL_AUTO only. NULL: nothing fades.
+    uint32_t cookie;          ///< Set by fl_exporter_def_default(); leave alone.
 } FlExporterDef;
 
-/// Right for an action game in metres: automatic choice of model, default thresholds, no horizon.
+/// Right for an action game in metres: automatic choice of model, default thresholds, no horizon,
+/// no experience.
 FL_API FlExporterDef fl_exporter_def_default(void);
+
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_exporter_def_problem(const FlExporterDef *def, FlError *error);
 
 /// The owner's side of one entity: hand in the truth every frame, hear when an update is due.
 typedef struct FlExporter {
@@ -324,9 +297,11 @@ typedef struct FlExporter {
     bool started;      ///< Something was said since the last cut.
     FlMotion exported; ///< What was last said.
     FlTime newest;     ///< Of the last state that was taken.
-    FlChooser chooser; ///< Used with FL_MODEL_AUTO only.
+    FlChooser chooser; ///< Used with FL_MODEL_AUTO only,
+    FlFader fader;     ///< and so is this.
 } FlExporter;
 
+/// Ready for the first state.
 FL_API void fl_exporter_init(FlExporter *exporter, const FlExporterDef *def);
 
 /// Decides whether the truth calls for an update. If so (FIRST, DISTANCE, ANGLE, SILENCE), *motion
@@ -342,12 +317,6 @@ FL_API void fl_exporter_commit(FlExporter *exporter, const FlMotion *sent);
 FL_API void fl_exporter_cut(FlExporter *exporter);
 
 // ---------------------------------------------------------------- update
-
-/// The same trajectory told from another time. The same from the later of the two times on; before
-/// it, a cubic's curve reaches back instead of the straight line. A cubic past its end becomes
-/// linear; a motion past its horizon still, without rates; otherwise what is left of the horizon
-/// stays.
-FL_API FlMotion fl_motion_rebase(const FlMotion *motion, FlTime time);
 
 /// One entity's motion as it travels. spec/WIRE.md section 4 describes the bits.
 typedef struct FlUpdate {
@@ -376,17 +345,6 @@ FL_API FL_NODISCARD FlResult fl_update_round(const FlWorld *world, const FlMotio
 FL_API FL_NODISCARD bool fl_update_encode(FlWriter *writer, const FlWorld *world,
                                           const FlUpdate *update);
 
-/// The bytes of an update.
-FL_API int32_t fl_update_bytes(const FlWorld *world, FlModel model, FlFacingKind facing, bool wide);
-
-/// True if a receiver of a packet stamped `stamp` finds this time again: not more than a second
-/// after the stamp, less than 15.384 s before it. An older motion is re-based before it is sent.
-FL_API bool fl_update_time_fits(FlTime time, FlTime stamp);
-
-/// The time that such a receiver finds: the one that fits and whose number of steps ends in these
-/// 16 bits. Errors: FL_BAD_VALUE (within 17 s of the ends of FlTime's range).
-FL_API FL_NODISCARD FlResult fl_update_time_find(uint16_t low, FlTime stamp, FlTime *time);
-
 /// X(name, what a decoder found)
 #define FL_UPDATE_FAULT_TABLE(X)                                                                   \
     X(OK, "nothing wrong")                                                                         \
@@ -406,17 +364,10 @@ typedef enum FlUpdateFault {
         FL_UPDATE_FAULT_COUNT
 } FlUpdateFault;
 
-/// The fault's name without its prefix ("TRUNCATED"); "UNKNOWN" for what is none.
-FL_API const char *fl_update_fault_name(FlUpdateFault fault);
-
 /// Reads one update, in a packet stamped `stamp`; the reader must be at a byte's start. `life` is 0
 /// to 3: the session knows the rest. With a fault the update is empty and the reader has failed:
 /// nothing after it can be made out. What is decoded without one encodes to the same bytes.
 FL_API FL_NODISCARD FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world,
                                                    FlTime stamp, FlUpdate *update);
-
-/// Passes over one update. False, and the reader has failed or stands anywhere: fl_update_decode
-/// would find a fault other than a time that is out of range.
-FL_API FL_NODISCARD bool fl_update_skip(FlReader *reader, const FlWorld *world);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // An FlNet is one socket. Datagrams come in and go out in batches (one system call for up to 64),
 // each that comes in with the time at which the kernel received it, on the same clock as
-// fl_net_now(). Nothing here blocks but fl_net_wait(), fl_net_wait_any() and fl_address_resolve().
+// fl_net_now(). Nothing here blocks but fl_net_wait() and fl_address_resolve().
 //
 // What the network does wrong (a refused port, a datagram too large, an implausible stamp) is
 // counted and never an error: see FlNetStats. See docs/guide/net.md.
@@ -58,7 +58,7 @@ typedef struct FlNetStats {
     uint64_t sent_bytes;
     uint64_t truncated_count;      ///< Received but larger than packet_bytes, dropped.
     uint64_t kernel_dropped_count; ///< Dropped by the kernel because its receive buffer was full.
-    uint64_t refused_count;        ///< The peer's machine said that nobody listens there.
+    uint64_t refused_count;        ///< The peer's machine said that nothing listens there.
     uint64_t receive_failed_count; ///< Other errors while receiving.
     uint64_t would_block_count;    ///< Sends put off because the kernel's buffer was full.
     uint64_t too_large_count;      ///< Sends refused for their size, dropped.
@@ -71,7 +71,7 @@ typedef struct FlNetStats {
 #if !defined(_WIN32)
 
 /// Reads "127.0.0.1:4000" or "[::1]:4000" (a link-local one with its scope: "[fe80::1%2]:4000").
-/// Asks nobody.
+/// Asks no network.
 ///
 /// Errors: FL_BAD_VALUE; *out is nowhere then.
 FL_API FL_NODISCARD FlResult fl_address_parse(const char *text, FlAddress *out);
@@ -93,6 +93,10 @@ FL_API FlTime fl_net_now(void);
 /// Any IPv4 address, a port of the system's choice, datagrams up to 2048 bytes, 4 MiB of kernel
 /// buffer: right for a client and for a server of hundreds of players.
 FL_API FlNetDef fl_net_def_default(void);
+
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_net_def_problem(const FlNetDef *def, FlError *error);
 
 /// Opens a socket. Allocates here and never again.
 ///
@@ -120,16 +124,15 @@ FL_API int32_t fl_net_receive_batch(FlNet *net, FlDatagram *out, int32_t capacit
 FL_API FL_NODISCARD FlResult fl_net_send_batch(FlNet *net, const FlDatagram *datagrams,
                                                int32_t count, int32_t *done_count);
 
-/// Sleeps until a datagram is there (true) or `deadline` has come (false), FL_FOREVER being never.
-/// A signal ends it early, with false. Uses no processor time.
-FL_API bool fl_net_wait(FlNet *net, FlTime deadline);
-
-/// The most sockets that fl_net_wait_any() takes.
+/// The most sockets that fl_net_wait() takes.
 #define FL_NET_WAIT_CAPACITY 1024
 
-/// The same for several sockets; ready[i] says which. Returns whether any is.
-FL_API bool fl_net_wait_any(FlNet *const *nets, int32_t count, FlTime deadline, bool *ready);
+/// Sleeps until a datagram waits at one of these sockets (true) or `deadline` has come (false),
+/// FL_FOREVER being never. A signal ends it early, with false. Uses no processor time. ready[i]
+/// says which; NULL: whichever.
+FL_API bool fl_net_wait(FlNet *const *nets, int32_t count, FlTime deadline, bool *ready);
 
+/// Counts since creation.
 FL_API FlNetStats fl_net_stats(const FlNet *net);
 
 #endif

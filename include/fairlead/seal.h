@@ -1,8 +1,8 @@
 // fairlead/seal.h: who may talk. Sealed connections by the public standard netcode 1.02.
 //
-// Somebody who may admit players (a backend, or a host that writes an invite) mints a *connect
+// Whoever may admit players (a backend, or a host that writes an invite) mints a *connect
 // token*. With it a client proves to a server that it was admitted and that its address is its own;
-// from then on both exchange packets that nobody else can read, change or repeat.
+// from then on both exchange packets that no one else can read, change or repeat.
 //
 //     backend ── connect token ──▶ client                      server
 //                                    │ ── request (1078 bytes) ──▶ │  the token is genuine
@@ -20,7 +20,8 @@
 // Nothing here does I/O or reads a clock: bytes and times go in, bytes and events come out. Random
 // bytes come through a hook. Memory is reserved at creation.
 //
-// Systems: wherever libsodium is. Our Windows build leaves this room out (see src/CMakeLists.txt).
+// Systems: wherever libsodium is. Our Windows build leaves this module out (see
+// src/CMakeLists.txt).
 //
 // Threads: objects share nothing; one thread at a time per object.
 #ifndef FAIRLEAD_SEAL_H
@@ -51,10 +52,6 @@ typedef struct FlSealRandom {
     void *ctx;
 } FlSealRandom;
 
-/// Foreseeable bytes from a stream, for the lab and for tests: every run the same. The stream must
-/// outlive what uses it.
-FL_API FlSealRandom fl_seal_random_seeded(FlRandom *stream);
-
 /// A fresh key, for a server and its backend.
 FL_API void fl_seal_key(const FlSealRandom *random, uint8_t key[FL_SEAL_KEY_BYTES]);
 
@@ -78,21 +75,6 @@ FL_API FL_NODISCARD FlResult fl_seal_token_make(const FlSealTokenDef *def,
                                                 const uint8_t private_key[FL_SEAL_KEY_BYTES],
                                                 const FlSealRandom *random,
                                                 uint8_t token[FL_SEAL_TOKEN_BYTES]);
-
-/// What a client can read of its token.
-typedef struct FlSealToken {
-    uint64_t protocol_id;
-    uint64_t create_s, expire_s;
-    int32_t timeout_s;
-    int32_t address_count;
-    FlAddress address[FL_SEAL_ADDRESSES];
-    uint8_t to_server_key[FL_SEAL_KEY_BYTES];
-    uint8_t to_client_key[FL_SEAL_KEY_BYTES];
-} FlSealToken;
-
-/// Errors: FL_BAD_VALUE (not a token of this standard, or with a field outside its range).
-FL_API FL_NODISCARD FlResult fl_seal_token_read(const uint8_t token[FL_SEAL_TOKEN_BYTES],
-                                                FlSealToken *out);
 
 // ---------------------------------------------------------------- why a packet was dropped
 
@@ -133,8 +115,6 @@ typedef enum FlSealDrop {
         FL_SEAL_DROPS
 } FlSealDrop;
 
-FL_API const char *fl_seal_drop_name(FlSealDrop drop);
-
 // ---------------------------------------------------------------- packets out
 
 /// A datagram to send.
@@ -148,9 +128,10 @@ typedef struct FlSealed {
 // buffer + FL_SEAL_HEAD_BYTES, in a buffer of FL_SEAL_PACKET_BYTES; the packet then lies somewhere
 // in that buffer.
 //
-// Sequence numbers are shared with room `link` (FlLinkDef.numbered_below): the number of a payload
-// is the caller's, but never one that was used before. Ask fl_seal_*_sequence for the lowest that
-// may come next; keep-alives and the like take numbers of the same series, so there are gaps.
+// Sequence numbers are shared with module `link` (FlLinkDef.external_sequence): the number of a
+// payload is the caller's, but never one that was used before. Ask fl_seal_*_sequence for the
+// lowest that may come next; keep-alives and the like take numbers of the same series, so there are
+// gaps.
 
 // ---------------------------------------------------------------- client
 
@@ -173,11 +154,6 @@ typedef enum FlSealState {
 #undef FL_SEAL_STATE_ROW
 } FlSealState;
 
-FL_API const char *fl_seal_state_name(FlSealState state);
-
-/// One sentence for people.
-FL_API const char *fl_seal_state_text(FlSealState state);
-
 typedef struct FlSealClientDef {
     FlTime ask_ns;            ///< Between requests, and between responses.
     FlTime keep_alive_ns;     ///< Say something at least this often while connected.
@@ -195,8 +171,9 @@ typedef struct FlSealClientDef {
 /// Right for our own servers: asks 10 times a second, keep-alive every second, rebinds after 2 s.
 FL_API FlSealClientDef fl_seal_client_def_default(void);
 
-/// The standard and nothing else: for servers that are not ours. Keep-alive 10 times a second.
-FL_API FlSealClientDef fl_seal_client_def_standard(void);
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_seal_client_def_problem(const FlSealClientDef *def, FlError *error);
 
 typedef struct FlSealClient FlSealClient;
 
@@ -206,7 +183,7 @@ FL_API FL_NODISCARD FlResult fl_seal_client_create(const FlSealClientDef *def,
 FL_API void fl_seal_client_destroy(FlSealClient *client);
 
 /// Starts connecting, from any state. `unix_s` is Unix time now; only numbers_by_age needs it: how
-/// long a token is tried follows from its own two times, so a wrong clock shuts nobody out.
+/// long a token is tried follows from its own two times, so a wrong clock shuts no player out.
 /// Errors: FL_BAD_VALUE (then the state is INVALID_TOKEN).
 FL_API FL_NODISCARD FlResult fl_seal_client_connect(FlSealClient *client, FlTime now,
                                                     uint64_t unix_s,
@@ -227,8 +204,8 @@ typedef struct FlSealPayload {
 FL_API FlSealDrop fl_seal_client_receive(FlSealClient *client, FlTime now, FlAddress from,
                                          uint8_t *bytes, int32_t count, FlSealPayload *payload);
 
-/// The next datagram of the handshake, keep-alives and goodbyes that is due; call it until it
-/// answers FL_NOT_FOUND. Time-outs are noticed here.
+/// The next datagram of the handshake, keep-alives and goodbyes that is due; call it until there
+/// is none. Time-outs are noticed here. Errors: FL_NOT_FOUND (none is due).
 FL_API FL_NODISCARD FlResult fl_seal_client_next(FlSealClient *client, FlTime now, FlSealed *out);
 
 /// When fl_seal_client_next has something to do; in the past: now. FL_FOREVER: nothing ever, as
@@ -245,9 +222,6 @@ FL_API FL_NODISCARD FlResult fl_seal_client_seal(FlSealClient *client, FlTime no
                                                  uint64_t sequence, uint8_t *buffer,
                                                  int32_t payload_bytes, FlSealed *out);
 
-/// Ours: asks the server at once to follow us to a new address (after a change of network).
-FL_API void fl_seal_client_moved(FlSealClient *client, FlTime now);
-
 typedef struct FlSealClientStatus {
     FlSealState state;
     int32_t server;      ///< Which of the token's addresses we are talking to,
@@ -257,24 +231,14 @@ typedef struct FlSealClientStatus {
     uint64_t drops[FL_SEAL_DROPS];
 } FlSealClientStatus;
 
+/// Where it stands, and what it dropped.
 FL_API FlSealClientStatus fl_seal_client_status(const FlSealClient *client);
-
-/// A row of the client's table of transitions, which a test compares with what the client does.
-typedef struct FlSealTransition {
-    FlSealState from;
-    const char *event;
-    FlSealState next_server; ///< Where it leads when the token names another server to try,
-    FlSealState last_server; ///< and when it does not.
-} FlSealTransition;
-
-/// All that can happen to a client, in each state. Pairs that are not in the table change nothing.
-FL_API const FlSealTransition *fl_seal_transitions(int32_t *count);
 
 // ---------------------------------------------------------------- server
 
 typedef struct FlSealServerDef {
     uint64_t protocol_id;                   ///< The world's.
-    uint8_t private_key[FL_SEAL_KEY_BYTES]; ///< Shared with the backend and nobody else.
+    uint8_t private_key[FL_SEAL_KEY_BYTES]; ///< Shared with the backend only.
     FlAddress address[8];                   ///< As clients reach us, and as tokens name us.
     int32_t address_count;
     uint64_t unix_s;          ///< Unix time at creation; it goes on with `now`.
@@ -308,8 +272,9 @@ typedef struct FlSealServerDef {
 /// requests/s. Set protocol_id, private_key, address, unix_s.
 FL_API FlSealServerDef fl_seal_server_def_default(void);
 
-/// The standard and nothing else: keep-alive 10 times a second, nothing of ours.
-FL_API FlSealServerDef fl_seal_server_def_standard(void);
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_seal_server_def_problem(const FlSealServerDef *def, FlError *error);
 
 typedef struct FlSealServer FlSealServer;
 
@@ -318,15 +283,7 @@ FL_API FL_NODISCARD FlResult fl_seal_server_create(const FlSealServerDef *def, F
                                                    FlSealServer **server);
 FL_API void fl_seal_server_destroy(FlSealServer *server);
 
-/// Bytes reserved for such a server: altogether, for one more slot, pending handshake, token
-/// remembered.
-typedef struct FlSealMemory {
-    size_t all, slot, pending, token;
-} FlSealMemory;
-
-FL_API FlSealMemory fl_seal_server_memory(const FlSealServerDef *def);
-
-/// Names one connection. Pass by value; {0} names nobody.
+/// Names one connection. Pass by value; {0} names none.
 typedef struct FlSealPeer {
     uint32_t index1; ///< Slot plus one.
     uint32_t generation;
@@ -338,10 +295,11 @@ FL_API FlSealDrop fl_seal_server_receive(FlSealServer *server, FlTime now, FlAdd
                                          uint8_t *bytes, int32_t count, FlSealPeer *peer,
                                          FlSealPayload *payload);
 
-/// The next challenge, keep-alive, denial or goodbye that is due; call it until it answers
-/// FL_NOT_FOUND. Time-outs are noticed here.
+/// The next challenge, keep-alive, denial or goodbye that is due; call it until there is none.
+/// Time-outs are noticed here. Errors: FL_NOT_FOUND (none is due).
 FL_API FL_NODISCARD FlResult fl_seal_server_next(FlSealServer *server, FlTime now, FlSealed *out);
 
+/// When fl_seal_server_next has something to do; in the past: now.
 FL_API FlTime fl_seal_server_deadline(const FlSealServer *server);
 
 typedef enum FlSealEventKind {
@@ -368,7 +326,7 @@ typedef struct FlSealEvent {
 
 /// What happened, each once. Errors: FL_NOT_FOUND. At most 4 events per slot wait; more are lost
 /// and counted in FlSealServerStats.events_lost.
-FL_API FL_NODISCARD FlResult fl_seal_server_poll(FlSealServer *server, FlSealEvent *event);
+FL_API FL_NODISCARD FlResult fl_seal_server_take_event(FlSealServer *server, FlSealEvent *event);
 
 /// What is known of a connection.
 typedef struct FlSealPeerStatus {
@@ -382,10 +340,6 @@ typedef struct FlSealPeerStatus {
 /// Errors: FL_STALE_ID.
 FL_API FL_NODISCARD FlResult fl_seal_server_status(const FlSealServer *server, FlSealPeer peer,
                                                    FlSealPeerStatus *status);
-
-/// The connection of an address or a client; {0} if there is none.
-FL_API FlSealPeer fl_seal_server_at(const FlSealServer *server, FlAddress address);
-FL_API FlSealPeer fl_seal_server_client(const FlSealServer *server, uint64_t client_id);
 
 /// The lowest number for the next payload to a peer; 0 if there is no such peer.
 FL_API uint64_t fl_seal_server_sequence(const FlSealServer *server, FlSealPeer peer);
@@ -402,9 +356,6 @@ FL_API FL_NODISCARD FlResult fl_seal_server_seal(FlSealServer *server, FlSealPee
 /// Says goodbye to a peer. Stale peers are ignored.
 FL_API void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer);
 
-/// Ends a peer's connection without a word: for those who were told in a payload why.
-FL_API void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer);
-
 typedef struct FlSealServerStats {
     int32_t connected, pending;
     uint64_t requests, requests_decrypted, challenges, denials, accepted, moved;
@@ -415,12 +366,10 @@ typedef struct FlSealServerStats {
     uint64_t drops[FL_SEAL_DROPS];
 } FlSealServerStats;
 
-FL_API FlSealServerStats fl_seal_server_stats(const FlSealServer *server);
-
 // ---------------------------------------------------------------- invites: ours
 
-/// Lets somebody in without a backend. Who holds it can mint tokens for this server, and nothing
-/// else: it has a key of its own. Holders of one invite can take each other's names.
+/// Lets a player in without a backend. Whoever holds it can mint tokens for this server, and
+/// nothing else: it has a key of its own. Holders of one invite can take each other's names.
 typedef struct FlSealInvite {
     uint64_t protocol_id;
     uint64_t invite_id;
@@ -432,18 +381,6 @@ typedef struct FlSealInvite {
 
 /// Room for an invite as text, with its closing zero.
 #define FL_SEAL_INVITE_TEXT 160
-
-/// Makes an invite with fresh key and id, good from now on.
-/// Errors: FL_FULL, FL_BAD_VALUE (no uses, expired, or no such address of ours).
-FL_API FL_NODISCARD FlResult fl_seal_server_invite(FlSealServer *server, FlTime now,
-                                                   FlAddress address, uint32_t uses,
-                                                   uint64_t expire_s, FlSealInvite *invite);
-
-/// Takes an invite back. Connections made with it stay. Errors: FL_NOT_FOUND.
-FL_API FL_NODISCARD FlResult fl_seal_server_revoke(FlSealServer *server, uint64_t invite_id);
-
-/// As text: letters, digits, - and _ behind "fairlead:".
-FL_API void fl_seal_invite_text(const FlSealInvite *invite, char text[FL_SEAL_INVITE_TEXT]);
 
 /// Errors: FL_BAD_VALUE (mistyped, cut off, or of another version).
 FL_API FL_NODISCARD FlResult fl_seal_invite_parse(const char *text, FlSealInvite *invite);
@@ -457,82 +394,6 @@ FL_API FL_NODISCARD FlResult fl_seal_invite_token(const FlSealInvite *invite, ui
                                                   const FlSealRandom *random,
                                                   uint8_t token[FL_SEAL_TOKEN_BYTES]);
 
-/// The client id that such a token has.
-FL_API uint64_t fl_seal_invite_client(const FlSealInvite *invite, uint32_t number);
-
-// ---------------------------------------------------------------- introduced pairs: ours
-
-#define FL_SEAL_CANDIDATES 8
-
-/// What a host that knows both tells each of two peers, over its own sealed link to it. The keys
-/// must be fresh for every introduction.
-typedef struct FlSealIntroduction {
-    uint64_t protocol_id;
-    uint64_t own_id, peer_id;                ///< Differ. The smaller one is the client.
-    uint64_t expire_s;                       ///< Unix time until which the two must have met.
-    int32_t timeout_s;                       ///< 1 to 3600.
-    int32_t candidate_count;                 ///< 1 to FL_SEAL_CANDIDATES.
-    FlAddress candidate[FL_SEAL_CANDIDATES]; ///< Where the peer may be reached.
-    uint8_t to_server_key[FL_SEAL_KEY_BYTES];
-    uint8_t to_client_key[FL_SEAL_KEY_BYTES];
-} FlSealIntroduction;
-
-/// Draws the keys of a new pair into both ends' introductions, which are otherwise filled in.
-FL_API void fl_seal_introduce(const FlSealRandom *random, FlSealIntroduction *one,
-                              FlSealIntroduction *other);
-
-#define FL_SEAL_INTRODUCTION_BYTES 251 ///< At most.
-
-/// spec/WIRE.md section 9.6. The writer fails if a field is outside its range.
-FL_API void fl_seal_introduction_write(FlWriter *writer, const FlSealIntroduction *introduction);
-FL_API FL_NODISCARD bool fl_seal_introduction_read(FlReader *reader,
-                                                   FlSealIntroduction *introduction);
-
-typedef enum FlSealPairState {
-    FL_SEAL_PAIR_REACHING,  ///< Sending to all candidates.
-    FL_SEAL_PAIR_CONNECTED, ///< Both have heard each other.
-    FL_SEAL_PAIR_EXPIRED,   ///< They never met.
-    FL_SEAL_PAIR_TIMED_OUT,
-    FL_SEAL_PAIR_LEFT, ///< Either said goodbye.
-} FlSealPairState;
-
-typedef struct FlSealPairDef {
-    FlSealIntroduction introduction;
-    uint64_t unix_s; ///< Unix time at creation; it goes on with `now`.
-    FlTime reach_ns; ///< Between attempts while reaching.
-    FlSealRandom random;
-    FlAlloc alloc;
-    uint32_t cookie; ///< Set by fl_seal_pair_def_default(); leave alone.
-} FlSealPairDef;
-
-/// Attempts every 200 ms. Set introduction and unix_s.
-FL_API FlSealPairDef fl_seal_pair_def_default(void);
-
-typedef struct FlSealPair FlSealPair;
-
-/// Errors: FL_NO_MEMORY, FL_BAD_VALUE, FL_SYSTEM (libsodium does not start).
-FL_API FL_NODISCARD FlResult fl_seal_pair_create(const FlSealPairDef *def, FlTime now,
-                                                 FlSealPair **pair);
-FL_API void fl_seal_pair_destroy(FlSealPair *pair);
-
-/// As for clients. A packet that does not authenticate is not this pair's, and `bytes` stay as they
-/// were: try another pair.
-FL_API FlSealDrop fl_seal_pair_receive(FlSealPair *pair, FlTime now, FlAddress from, uint8_t *bytes,
-                                       int32_t count, FlSealPayload *payload);
-FL_API FL_NODISCARD FlResult fl_seal_pair_next(FlSealPair *pair, FlTime now, FlSealed *out);
-FL_API FlTime fl_seal_pair_deadline(const FlSealPair *pair);
-FL_API uint64_t fl_seal_pair_sequence(const FlSealPair *pair);
-FL_API FL_NODISCARD FlResult fl_seal_pair_seal(FlSealPair *pair, FlTime now, uint64_t sequence,
-                                               uint8_t *buffer, int32_t payload_bytes,
-                                               FlSealed *out);
-FL_API void fl_seal_pair_disconnect(FlSealPair *pair, FlTime now);
-
-typedef struct FlSealPairStatus {
-    FlSealPairState state;
-    FlAddress address; ///< Where the peer is; family NONE until it was heard.
-    uint64_t drops[FL_SEAL_DROPS];
-} FlSealPairStatus;
-
-FL_API FlSealPairStatus fl_seal_pair_status(const FlSealPair *pair);
+#define FL_SEAL_BINDING_BYTES 32 ///< Of fl_peer_binding.
 
 #endif

@@ -43,6 +43,8 @@ typedef enum FlSendForm {
     FL_FORM_THESIS, ///< schedule1 of the thesis: compares at the trigger, as if nothing took time.
     FL_FORM_2005,   ///< probabilistic of 2005: a fixed number of receivers at each update.
     FL_FORM_FIXED,  ///< probabilistic with the same chance for everybody, for comparison.
+    FL_FORM_APPENDIX, ///< probabilistic, deterministic as in the thesis's appendix B: time counts
+                      ///< from when the newest update known to have arrived was made.
 } FlSendForm;
 
 /// How much three needs count, in whole parts: the error of all time, the error since the update
@@ -51,62 +53,36 @@ typedef struct FlSendWeights {
     uint8_t accumulated, recent, waiting;
 } FlSendWeights;
 
-/// A policy and its settings. Small; copy it. Made by the functions below.
+/// A policy and its settings. Small; copy it. Made by fl_send_make and fl_send_parse.
 typedef struct FlSend {
     FlSendPolicy policy;
     FlSendForm form;
     FlSendWeights weights;
-    uint8_t knob;       ///< `equal`: 0 (most accurate) to 100 (most fair).
-    double every;       ///< The budget: one of so many updates that `base` would send, 1 to 1000 in
-                        ///< steps of 1/100; a whole number for `base`.
-    double share_cap;   ///< No receiver gets more than this share of an entity's updates, and at
-                        ///< least an even one; 1: no cap.
-    FlTime longest_ns;  ///< schedule1, schedule2: an update is held back no longer than this.
-    FlTime patience_ns; ///< Whoever got nothing for this long gets the next update, always.
+    uint8_t fairness_percent; ///< `equal`: 0 (most accurate) to 100 (most fair).
+    double every;      ///< The budget: one of so many updates that `base` would send, 1 to 1000 in
+                       ///< steps of 1/100; a whole number for `base`.
+    double share_cap;  ///< No receiver gets more than this share of an entity's updates, and at
+                       ///< least an even one; 1: no cap.
+    FlTime longest_ns; ///< schedule1, schedule2: an update is held back no longer than this.
+    FlTime
+        starvation_ns; ///< A receiver that got nothing for this long gets the next update, always.
 } FlSend;
 
-/// Every update to everybody, at once.
-FL_API FlSend fl_send_base(void);
-
-/// Every k-th update to everybody; k from 1 to 1000.
-FL_API FlSend fl_send_base_every(int32_t k);
-
-/// Holds updates back until the accumulated errors of all receivers meet: FL_FORM_MAIN or
-/// FL_FORM_THESIS.
-FL_API FlSend fl_send_schedule1(FlSendForm form);
-FL_API FlSend fl_send_schedule2(void);
-
-/// The budget policies spend 1/3 of what `base` would; set `every` for another.
-FL_API FlSend fl_send_probabilistic(FlSendForm form, FlSendWeights weights);
-FL_API FlSend fl_send_deterministic(FlSendWeights weights);
-
-/// The most accurate (0) to the most fair (100) for a budget of 1/3 of `base`.
-FL_API FlSend fl_send_equal(int32_t knob);
-
-/// A budget in bytes, spent by the frame over all entities under these policies and all receivers:
-/// see "focus" below. `focus`: the receivers that look at an entity most get every frame's update,
-/// the others take turns. `focus+equal`: the updates that take away most error, each weighted by
-/// how much its receiver looks. A receiver that got nothing for a second (`patience_ns`) is first.
-FL_API FlSend fl_send_focus(void);
-FL_API FlSend fl_send_focus_equal(void);
-
-/// The policy's word, without settings.
-FL_API const char *fl_send_name(FlSendPolicy policy);
+/// The usual settings of a policy: the published form, weights 1,0,0, a budget of 1/3 of `base`
+/// where there is one, `equal` half accurate and half fair. Change what you like.
+FL_API FlSend fl_send_make(FlSendPolicy policy);
 
 #define FL_SEND_TEXT_BYTES 48
 
 /// A policy as text: `base`, `base/3`, `schedule1`, `schedule1-thesis`, `schedule2`,
-/// `probabilistic`, `probabilistic-2005`, `probabilistic-fixed`, `probabilistic-0,1,0`,
-/// `deterministic`, `deterministic-1,1,0`, `equal-50`, `focus`, `focus+equal`. Weights 1,0,0 and a
-/// budget of 1/3 are not written; another budget follows the word: `equal/2.5-50`. share_cap and
-/// the times have no text (sessions send them beside it).
+/// `probabilistic`, `probabilistic-2005`, `probabilistic-fixed`, `probabilistic-appendix-0,0,1`,
+/// `probabilistic-0,1,0`, `deterministic`, `deterministic-1,1,0`, `equal-50`, `focus`,
+/// `focus+equal`. Weights 1,0,0 and a budget of 1/3 are not written; another budget follows the
+/// word: `equal/2.5-50`. share_cap and the times have no text (sessions send them beside it).
 FL_API void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES]);
 
 /// Reads such a text. Errors: FL_NOT_FOUND (no such policy or form; *send is base).
 FL_API FL_NODISCARD FlResult fl_send_parse(const char *text, FlSend *send);
-
-/// True if every setting is in its range.
-FL_API bool fl_send_valid(const FlSend *send);
 
 // ---------------------------------------------------------------- the ledger
 
@@ -116,7 +92,9 @@ typedef struct FlLedgerDef {
     int32_t path_capacity;  ///< Exported pieces remembered per entity; a power of two, 8 to 16384.
     int32_t shown_capacity; ///< Arrivals remembered per pair; a power of two, 4 to 128. So much may
                             ///< reports come out of order, and so far back reaches fl_ledger_seen.
-    uint64_t seed;          ///< Of the chance in `probabilistic`.
+    int32_t history_capacity; ///< Per pair: updates sent that are remembered with their arrivals,
+                              ///< for rewinding; a power of two up to 4096, or 0: none.
+    uint64_t seed;            ///< Of the chance in `probabilistic`.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_ledger_def_default(); leave alone.
 } FlLedgerDef;
@@ -124,27 +102,20 @@ typedef struct FlLedgerDef {
 /// Right for a small action game: 64 entities, 16 receivers, 64 pieces, 4 arrivals, seed 1.
 FL_API FlLedgerDef fl_ledger_def_default(void);
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_ledger_def_problem(const FlLedgerDef *def, FlError *error);
+
 typedef struct FlLedger FlLedger;
 
 /// Reserves everything it will ever use. Errors: FL_NO_MEMORY, FL_BAD_VALUE.
 FL_API FL_NODISCARD FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **ledger);
 FL_API void fl_ledger_destroy(FlLedger *ledger);
 
-/// Bytes for one more entity, receiver, and (entity, receiver) pair.
-typedef struct FlLedgerMemory {
-    size_t entity, receiver, pair;
-} FlLedgerMemory;
-
-FL_API FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def);
-
-/// An entity in this slot begins (nobody watches it yet), or ends: what is under way of it counts
+/// An entity in this slot begins (without watchers), or ends: what is under way of it counts
 /// no more.
 FL_API void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send);
 FL_API void fl_ledger_entity_end(FlLedger *ledger, int32_t entity);
-
-/// Another policy from now on. What was counted stays; the newest update goes to everybody, and the
-/// new policy starts from there.
-FL_API void fl_ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTime now);
 
 /// A receiver leaves this slot: everything known of it is forgotten.
 FL_API void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver);
@@ -152,8 +123,6 @@ FL_API void fl_ledger_receiver_end(FlLedger *ledger, int32_t receiver);
 /// Whether a receiver gets an entity. When it begins to, the newest update is due to it at once.
 FL_API void fl_ledger_watch(FlLedger *ledger, int32_t entity, int32_t receiver, bool watches,
                             FlTime now);
-
-FL_API bool fl_ledger_watches(const FlLedger *ledger, int32_t entity, int32_t receiver);
 
 /// A new update of an entity: from `motion->time` on the exported path follows it. The policy is
 /// asked, except for the first update of a life and the last (FL_LIFE_NONE), which go to everybody.
@@ -193,42 +162,24 @@ FL_API void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime
 // ---------------------------------------------------------------- focus
 //
 // Policies `focus` and `focus+equal` decide once a frame, for all their entities and receivers
-// together, by bytes: fl_ledger_update marks what goes, for as much as fl_ledger_allow allows.
+// together, by bytes: fl_ledger_update marks what goes. In sessions.
 
 typedef struct FlFocusDef {
     FlTime frame_ns; ///< At most one decision in this time; if nothing was exported, half as much
                      ///< again.
     double share;    ///< Of a frame's bytes, those for the receivers in focus; 0 to 1.
+    double base;     ///< focus+equal: everybody counts as if it looked so much more; 0 to 1.
+    double radian;   ///< focus+equal: a radian of wrong facing counts as so much distance; 0: none.
+    double second;   ///< focus+equal: so does a second without an update; 0: not at all.
 } FlFocusDef;
 
-/// As published: 50 ms, three quarters.
-FL_API FlFocusDef fl_focus_def_default(void);
-
-/// Settings of both policies; a ledger begins with the default. Errors: FL_BAD_VALUE (no time, or a
-/// share outside 0 to 1).
-FL_API FL_NODISCARD FlResult fl_ledger_focus(FlLedger *ledger, const FlFocusDef *def);
-
-/// What the next frame may spend: `bytes` in all, and what an update takes besides its own bytes,
-/// its part of all headers. Unlimited until told. Credit is the caller's business (FlBudget): what
-/// is too little for an update now is more at the next frame.
-FL_API void fl_ledger_allow(FlLedger *ledger, double bytes, double header_bytes);
-
-/// How long the updates of an entity are, from the next one on; 24 until told.
-FL_API void fl_ledger_update_bytes(FlLedger *ledger, int32_t entity, int32_t bytes);
-
-/// How much a receiver looks at an entity: 0 to 1, kept in steps of 1/255; begins at 0 with every
-/// watch. What is not a number counts as 0, what lies outside as the nearer end.
-FL_API void fl_ledger_attention(FlLedger *ledger, int32_t entity, int32_t receiver, double value);
-FL_API double fl_ledger_attention_of(const FlLedger *ledger, int32_t entity, int32_t receiver);
+/// The share of the default.
+#define FL_FOCUS_SHARE 0.75
 
 typedef enum FlSendClass {
     FL_CLASS_FOCUS,       ///< It gets all it should: what is due is a whole update.
     FL_CLASS_BEST_EFFORT, ///< It gets one now and then: guidance would serve it as well.
 } FlSendClass;
-
-/// Which a pair is: in focus at once, out of it when it was not in the set for ten frames. Under
-/// other policies all are FL_CLASS_FOCUS.
-FL_API FlSendClass fl_ledger_class(const FlLedger *ledger, int32_t entity, int32_t receiver);
 
 /// What the last frame came to.
 typedef struct FlFocusFrame {
@@ -240,8 +191,6 @@ typedef struct FlFocusFrame {
     int32_t waiting_count; ///< Updates that found no bytes.
 } FlFocusFrame;
 
-FL_API FlFocusFrame fl_ledger_frame(const FlLedger *ledger);
-
 // ---------------------------------------------------------------- reading
 
 /// What is known of one receiver's view of one entity. Errors are in distance times seconds.
@@ -249,7 +198,7 @@ typedef struct FlLedgerView {
     uint32_t sent, arrived, lost;
     FlTime last_sent;   ///< FL_FOREVER before the first.
     double cumulative;  ///< CEE: up to the last acknowledged arrival.
-    double estimated;   ///< EEE: from there to now, as far as can be told.
+    double estimated;   ///< EEE: from there to now, as far as is known.
     double accumulated; ///< AEE: both.
 } FlLedgerView;
 
@@ -267,25 +216,12 @@ typedef struct FlLedgerReceiver {
                              ///< they had arrived when memory begins.
 } FlLedgerReceiver;
 
+/// What its reports say of it.
 FL_API FlLedgerReceiver fl_ledger_receiver(const FlLedger *ledger, int32_t receiver);
 
 /// How far the receiver's clock may be off ours, at most. A report is believed within this. Zero
 /// until set.
 FL_API void fl_ledger_clock_error(FlLedger *ledger, int32_t receiver, FlTime bound_ns);
-
-/// What a ledger met that it should not.
-typedef struct FlLedgerCounts {
-    uint32_t refused;   ///< Exports not finite or out of order.
-    uint32_t forgotten; ///< Stretches not counted, because their pieces were forgotten.
-    uint32_t stray;     ///< Fates of updates that are not under way (any more).
-} FlLedgerCounts;
-
-FL_API FlLedgerCounts fl_ledger_counts(const FlLedger *ledger);
-
-/// The error as far as it is counted already, which costs nothing to ask: behind `cumulative` by at
-/// most an update or so. False: the receiver does not watch it.
-FL_API bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver,
-                              double *error);
 
 /// Where this receiver saw that entity at `time`, as far as it is remembered.
 /// Errors: FL_NOT_FOUND (nothing was placed yet, or it is forgotten).
@@ -307,19 +243,12 @@ FL_API FL_NODISCARD FlResult fl_ledger_seen(const FlLedger *ledger, int32_t enti
 // knows what it looks at itself. Values are exact to 1e-3 where players are at least 1e-4 of the
 // spread of all of them apart.
 
-/// How much each counts. Should sum to 1.
-typedef struct FlAttentionWeights {
-    double proximity, aim, interaction;
-} FlAttentionWeights;
-
 /// What a player is up to.
 typedef enum FlStance {
     FL_STANCE_PLAIN,  ///< Interaction counts half as much again as the others.
     FL_STANCE_CLOSE,  ///< With a weapon for close quarters: proximity counts twice as much.
     FL_STANCE_DISTANT ///< With a weapon for far targets: aim does.
 } FlStance;
-
-FL_API FlAttentionWeights fl_attention_weights(FlStance stance);
 
 typedef struct FlAttentionDef {
     int32_t player_capacity; ///< Players are the numbers below.
@@ -338,6 +267,10 @@ typedef struct FlAttentionDef {
 /// Right for a small action game in metres: 64 players, one observer, 100 m, 250 ms.
 FL_API FlAttentionDef fl_attention_def_default(void);
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_attention_def_problem(const FlAttentionDef *def, FlError *error);
+
 typedef struct FlAttention FlAttention;
 
 /// Reserves all it will ever use. Errors: FL_NO_MEMORY, FL_BAD_VALUE.
@@ -350,25 +283,31 @@ FL_API void fl_attention_destroy(FlAttention *attention);
 FL_API void fl_attention_place(FlAttention *attention, int32_t player, FlVec3 position,
                                FlVec3 forward);
 
-/// The player is gone: nobody looks at it, and nothing is remembered of it.
+/// The player is gone: no player looks at it, and nothing is remembered of it.
 FL_API void fl_attention_remove(FlAttention *attention, int32_t player);
 
 /// What counts for a player from now on; begins as FL_STANCE_PLAIN.
-FL_API void fl_attention_weigh(FlAttention *attention, int32_t player, FlAttentionWeights weights);
+FL_API void fl_attention_stance(FlAttention *attention, int32_t player, FlStance stance);
 
 /// Two players dealt with each other: a hit, a touch, a trade. Of each the last 16 partners are
 /// remembered.
 FL_API void fl_attention_interact(FlAttention *attention, int32_t one, int32_t other, FlTime now);
 
-/// One player looks at all others, once a frame. Where only one observes at a time, another one
-/// starts without a past.
-FL_API void fl_attention_look(FlAttention *attention, int32_t observer, FlTime now);
+#define FL_ATTENTION_ALL (-1)
 
-/// Everybody does.
-FL_API void fl_attention_look_all(FlAttention *attention, FlTime now);
+/// One player looks at all others, or with FL_ATTENTION_ALL every player does; once a frame. Where
+/// only one observes at a time, another one starts without a past.
+FL_API void fl_attention_look(FlAttention *attention, int32_t observer, FlTime now);
 
 /// What an observer last paid to each player, by number: 0 for itself and for who is not there.
 /// Valid until the next call.
 FL_API const float *fl_attention_of(const FlAttention *attention, int32_t observer);
+
+/// What an observer should report to those it looks at, so that it gets whom it wants and not
+/// whoever happens to have bytes for it: the `count` that it looks at most have the upper half of
+/// all values to themselves, in their order. Who was among them stays until another is looked at a
+/// tenth more. `reported`: by player, as many as fit; filled in, and read for who was among them.
+FL_API void fl_attention_choose(const FlAttention *attention, int32_t observer, int32_t count,
+                                float *reported);
 
 #endif

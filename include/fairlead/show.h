@@ -14,11 +14,17 @@
 // picture is of. Paths live in shown time; a change of Δ bends the way from one to the other, and
 // nothing else.
 //
+// *By lags* (FL_HOLD_LAGS) no Δ is chosen and no clock is synchronised: a session with actions
+// measures lags (fairlead/agree.h), and every point of a motion is shown at its play time. So
+// pictures are the same at all peers: whenever one car is at the line, the other is as far behind
+// it everywhere. Sessions do that (fl_entity_show); `delta_ns` is how old the picture is until lags
+// are known, and `warp` how fast it then gets to them. Whoever uses an FlShow alone passes shown
+// times in place of session times.
+//
 // What was shown is a function of time: poses may be asked for any time, in any order and as often
 // as wanted, and asking changes nothing. An update changes poses from its arrival on only.
 //
-// For a group that holds by the same Δ there is FlDeltaControl, which each peer runs; FlJumps
-// counts what players would see as a jump.
+// For a group that holds by the same Δ there is FlDeltaControl, which each peer runs.
 //
 // Threads: no shared state.
 #ifndef FAIRLEAD_SHOW_H
@@ -34,7 +40,8 @@
     X(CAUSALITY,                                                                                   \
       "causality") /* shown from generation + Δ on, as of Δ ago; later ones discarded */         \
     X(RECKONED, "reckoned") /* the same, but later ones count from their arrival on */             \
-    X(ADAPTIVE, "adaptive") /* reckoned, with a Δ that fl_show_delta may change */
+    X(ADAPTIVE, "adaptive") /* reckoned, with a Δ that fl_show_delta may change */                \
+    X(LAGS, "lags")         /* reckoned, at play times by measured lags: see below */
 
 typedef enum FlHold {
 #define FL_HOLD_ROW(name, word) FL_HOLD_##name,
@@ -74,14 +81,6 @@ typedef enum FlConvergence {
         FL_CONVERGENCE_COUNT
 } FlConvergence;
 
-/// A choice's word, and the choice of a word. Errors: FL_NOT_FOUND (and the first choice).
-FL_API const char *fl_hold_name(FlHold hold);
-FL_API const char *fl_placement_name(FlPlacement placement);
-FL_API const char *fl_convergence_name(FlConvergence convergence);
-FL_API FL_NODISCARD FlResult fl_hold_find(const char *name, FlHold *hold);
-FL_API FL_NODISCARD FlResult fl_placement_find(const char *name, FlPlacement *placement);
-FL_API FL_NODISCARD FlResult fl_convergence_find(const char *name, FlConvergence *convergence);
-
 // ---------------------------------------------------------------- settings
 
 #define FL_SHOW_DELTA_MAX_NS FL_MS(2000) ///< No Δ is longer.
@@ -114,11 +113,16 @@ typedef struct FlShowDef {
     uint32_t cookie;      ///< Set by fl_show_def_default(); leave alone.
 } FlShowDef;
 
-/// At once, timestamped, no convergence: where the thing most probably is now, for play that must
-/// react to it. The other settings suit an action game in metres, should the three be changed: Δ
-/// 100 ms, warp 0.08; 4 steps of 33 ms; smooth within 50 ms, catching up at
-/// 5 m/s (better: set `speed_limit`); snapping beyond 10 m.
+/// Right for an action game in metres: at once, timestamped, smooth: where the thing most probably
+/// is now, and when it turns out to be elsewhere (it was kicked, it hit a wall) the picture glides
+/// there within 50 ms, or at 5 m/s more than its own speed (better: set `speed_limit`); beyond 10 m
+/// it snaps. For play that must react at once, whatever it looks like: FL_CONVERGENCE_AT_ONCE. The
+/// other settings, should these be changed: Δ 100 ms, warp 0.08; 4 steps of 33 ms.
 FL_API FlShowDef fl_show_def_default(void);
+
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_show_def_problem(const FlShowDef *def, FlError *error);
 
 // ---------------------------------------------------------------- named combinations
 
@@ -131,7 +135,7 @@ FL_API FlShowDef fl_show_def_default(void);
     X(DR, "dr", AT_ONCE, FIRST_ORDER, AT_ONCE)          /* sent when the prediction is off */      \
     X(DR_CAUSALITY, "dr+causality", RECKONED, FIRST_ORDER, AT_ONCE) /* the same, as of Δ ago */   \
     X(ADAPTIVE, "adaptive", ADAPTIVE, FIRST_ORDER, AT_ONCE)         /* the same, Δ agreed on */   \
-    X(BEST, "best", RECKONED, TIMESTAMPED, SMOOTH)                  /* fl_show_def_racing */
+    X(BEST, "best", RECKONED, TIMESTAMPED, SMOOTH)                  /* jumps least */
 
 typedef enum FlShowScheme {
 #define FL_SHOW_SCHEME_ROW(name, word, hold, placement, convergence) FL_SHOW_SCHEME_##name,
@@ -140,18 +144,12 @@ typedef enum FlShowScheme {
         FL_SHOW_SCHEME_COUNT
 } FlShowScheme;
 
-/// A scheme's settings; what it does not choose is as in fl_show_def_racing.
+/// A scheme's settings. Those of `best` are right for a race, in metres, of cars of up to 34 m/s
+/// (else set `speed_limit` to 1.05 × the top speed): all players show everything as of 100 ms ago
+/// and see the same race, without jumps. For that the own car must be shown as the others see it:
+/// hand fl_show_own what was exported, not every frame. Measured against the other combinations:
+/// docs/guide/racing_experiment.md.
 FL_API FlShowDef fl_show_def_scheme(FlShowScheme scheme);
-FL_API const char *fl_show_scheme_name(FlShowScheme scheme);
-
-/// The settings of the scheme of a name. Errors: FL_NOT_FOUND (and the default settings).
-FL_API FL_NODISCARD FlResult fl_show_scheme_find(const char *name, FlShowDef *def);
-
-/// Right for a race, in metres, of cars of up to 34 m/s (else set `speed_limit` to 1.05 × the top
-/// speed): everybody shows everything as of 100 ms ago and sees the same race, without jumps. For
-/// that the own car must be shown as the others see it: hand fl_show_own what was exported, not
-/// every frame. Measured against the other combinations: docs/guide/racing_experiment.md.
-FL_API FlShowDef fl_show_def_racing(void);
 
 // ---------------------------------------------------------------- one entity
 
@@ -207,7 +205,7 @@ typedef struct FlShow {
     FlShowChange changes[FL_SHOW_CHANGES];
     int32_t change_count;
     FlTime ready;  ///< Shown time of the last arrival: up to here `placed` is final.
-    FlTime newest; ///< Stamp of the newest update heard of, discarded ones included.
+    FlTime newest; ///< Stamp of the newest update received, discarded ones included.
     uint32_t life; ///< Of that update, unwrapped from the two bits that travel.
     bool started;
     uint32_t overtaken; ///< Updates ignored because a newer one was shown first.
@@ -219,12 +217,9 @@ typedef struct FlShow {
 
 #define FL_SHOW_BYTES_MAX 7168
 
-/// With the default settings. In place: an FlShow holds a pointer into itself, so it must not be
-/// copied afterwards.
-FL_API void fl_show_init(FlShow *show);
-
-/// With these settings, which must be in their ranges. In place, as above.
-FL_API void fl_show_init_with(FlShow *show, const FlShowDef *def);
+/// With these settings, which must be in their ranges; NULL: the default ones. In place: an FlShow
+/// holds a pointer into itself, so it must not be copied afterwards.
+FL_API void fl_show_init(FlShow *show, const FlShowDef *def);
 
 /// An update arrived. `stamp` is what it says of its own time; `update->motion` is to be shown from
 /// `arrival` on (session time), already re-timed if the receiver goes by another clock. Arrivals
@@ -244,7 +239,7 @@ FL_API bool fl_show_own(FlShow *show, FlModel model, const FlState *truth, uint3
 FL_API FL_NODISCARD FlResult fl_show_pose(const FlShow *show, FlTime time, FlPose *pose);
 
 /// The same before convergence: the pose of the placed path, by the rule that ledgers go by
-/// (fl_piece_placed).
+/// (fl_piece_placed). Errors: as fl_show_pose.
 FL_API FL_NODISCARD FlResult fl_show_placed(const FlShow *show, FlTime time, FlPose *pose);
 
 /// The life that is shown at `time`, FL_LIFE_NONE if nothing is: a difference is a cut.
@@ -282,26 +277,15 @@ typedef struct FlDeltaDef {
 } FlDeltaDef;
 
 /// Right for a race over the Internet: 100 ms to begin with, 20 to 150 ms, agreed in periods of
-/// 500 ms, told every 100 ms; 5 % of the last 4 s may be late; 2 ms to spare, falling 5 ms a
+/// 500 ms, sent every 100 ms; 5 % of the last 4 s may be late; 2 ms to spare, falling 5 ms a
 /// period.
 FL_API FlDeltaDef fl_delta_def_default(void);
 
-/// DELTA: what a peer knows of the proposals for two periods. Each is the largest known so far, or
-/// FL_DELTA_UNKNOWN. Five bytes.
-typedef struct FlDeltaMsg {
-    uint16_t period; ///< Low bits of the number of the newer period.
-    uint16_t newer;  ///< In steps; never unknown.
-    uint16_t older;  ///< In steps, of the period before.
-} FlDeltaMsg;
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_delta_def_problem(const FlDeltaDef *def, FlError *error);
 
-#define FL_DELTA_UNKNOWN 2047
-#define FL_DELTA_BYTES 5
-
-/// Writes the message; the writer must be at a byte's start. The fields must be in range.
-FL_API void fl_delta_encode(FlWriter *writer, const FlDeltaMsg *msg);
-
-/// Reads one; false, and an empty message, if the bytes are none (then the reader has failed).
-FL_API FL_NODISCARD bool fl_delta_decode(FlReader *reader, FlDeltaMsg *msg);
+#define FL_DELTA_BYTES 5 ///< A message of the group: spec/WIRE.md section 7.10.
 
 /// Δ from a session time on.
 typedef struct FlDeltaChange {
@@ -335,11 +319,12 @@ typedef struct FlDeltaControl {
     int32_t scheduled;                 ///< What was last scheduled, in steps.
     FlTime speak_at;
     bool started;
-    uint32_t stale; ///< Proposals heard too late, or from a period that cannot be.
+    uint32_t stale; ///< Proposals received too late, or from a period that cannot be.
 } FlDeltaControl;
 
 #define FL_DELTA_CONTROL_BYTES_MAX 6400
 
+/// Ready for the first arrival.
 FL_API void fl_delta_control_init(FlDeltaControl *control, const FlDeltaDef *def);
 
 /// An update from `source` (the caller's number, below FL_DELTA_SOURCES), generated and arrived at
@@ -347,48 +332,23 @@ FL_API void fl_delta_control_init(FlDeltaControl *control, const FlDeltaDef *def
 FL_API void fl_delta_control_arrived(FlDeltaControl *control, int32_t source, FlTime generated,
                                      FlTime arrival);
 
-/// Another peer's message came in.
-FL_API void fl_delta_control_hear(FlDeltaControl *control, const FlDeltaMsg *msg, FlTime now);
+/// Another peer's message came in. False, and no effect: these bytes are none.
+FL_API bool fl_delta_control_receive(FlDeltaControl *control, const void *bytes, int32_t count,
+                                     FlTime now);
 
 /// Once a step. True: Δ is to change, *change says how: pass it to every fl_show_delta (own
 /// entities too). It begins after `now`, as long as no period passes without this call.
 FL_API bool fl_delta_control_update(FlDeltaControl *control, FlTime now, FlDeltaChange *change);
 
-/// True if a message is due: send it to everybody in the group. Call it after the update.
-FL_API bool fl_delta_control_speak(FlDeltaControl *control, FlTime now, FlDeltaMsg *msg);
-
-/// When to call again, if nothing else happens.
-FL_API FlTime fl_delta_control_deadline(const FlDeltaControl *control);
-
-// ---------------------------------------------------------------- visible jumps
-
-/// Counts displayed steps that nothing in the game can have made: longer than its top speed allows
-/// in the time between two frames, and 10 % more.
-typedef struct FlJumps {
-    double top_speed; ///< Distance per second.
-    bool started;
-    FlTime time;
-    FlVec3 position;
-    uint32_t life;
-    uint64_t step_count;
-    uint64_t jump_count;
-    double longest; ///< The longest step that was counted as a jump.
-} FlJumps;
-
-#define FL_JUMP_TOLERANCE 0.10
-
-FL_API void fl_jumps_init(FlJumps *jumps, double top_speed);
-
-/// A frame was drawn with the thing here. True if the step to it was a visible jump. The first
-/// frame, and the first of another life (a cut), make no step; frames that do not advance in time,
-/// or are not finite, are not looked at.
-FL_API bool fl_jumps_see(FlJumps *jumps, FlTime time, FlVec3 position, uint32_t life);
+/// True if a message is due: send it to all in the group. Call it after the update.
+FL_API bool fl_delta_control_next(FlDeltaControl *control, FlTime now,
+                                  uint8_t bytes[FL_DELTA_BYTES]);
 
 // ---------------------------------------------------------------- guided replicas
 //
-// Somebody far from a player's attention needs no true path, only a likely one. Its owner says now
+// A thing far from a player's attention needs no true path, only a likely one. Its owner says now
 // and then where it will be *ahead* of time, whom it faces and how often it acted; the receiver's
-// own bot code walks a *replica* there and plays the actions as blanks, which harm nobody. When the
+// own bot code walks a *replica* there and replays the actions for show, without effect. When the
 // player begins to care, snapshots come beside the guidance; the replica walks to where those put
 // it, and within one diameter it is the thing itself from then on.
 //
@@ -399,39 +359,28 @@ FL_API bool fl_jumps_see(FlJumps *jumps, FlTime time, FlVec3 position, uint32_t 
 /// Counters of actions that travel (shots and jumps, say): the low four bits of each.
 #define FL_GUIDANCE_ACTIONS 2
 
+/// Points of a path that a guidance has at most, besides its end.
+#define FL_GUIDANCE_POINTS 3
+
 /// No guidance looks further ahead.
 #define FL_GUIDANCE_AHEAD_MAX_NS FL_MS(4080)
 
 /// GUIDANCE: where an entity will probably be. spec/WIRE.md section 7.11.
 typedef struct FlGuidance {
-    uint32_t entity; ///< Below the world's entity capacity.
-    uint32_t life;   ///< Two low bits travel; a change is a cut.
-    FlTime time;     ///< Session time of the prediction, a whole number of FL_UPDATE_STEP_NS.
-    FlTime ahead_ns; ///< It is for `time` plus this: 0 to FL_GUIDANCE_AHEAD_MAX_NS.
-    FlVec3 position; ///< Then.
+    uint32_t entity;     ///< Below the world's entity capacity.
+    uint32_t life;       ///< Two low bits travel; a change is a cut.
+    FlTime time;         ///< Session time of the prediction, a whole number of FL_UPDATE_STEP_NS.
+    FlTime ahead_ns;     ///< It is for `time` plus this: 0 to FL_GUIDANCE_AHEAD_MAX_NS.
+    FlVec3 position;     ///< Then.
+    int32_t point_count; ///< 0: nothing is said of the way there, as published. Else where it is at
+                         ///< `time`, and on the way, the times evenly apart:
+    FlVec3 points[FL_GUIDANCE_POINTS];
     bool aimed;      ///< It faces `target`, and `yaw` is relative to the direction there.
-    uint32_t target; ///< An entity's number; 0 if it aims at nobody.
+    uint32_t target; ///< An entity's number; 0 if it aims at none.
     double yaw;      ///< Else from +x, counter-clockwise.
     double pitch;    ///< Up; -pi/2 to pi/2.
     uint8_t actions[FL_GUIDANCE_ACTIONS]; ///< Low bits of running counts, 0 to 15.
 } FlGuidance;
-
-/// What receivers will decode, bit for bit. Rounding twice changes nothing. Errors: FL_BAD_VALUE,
-/// and an empty guidance: not finite, out of range, or outside the world (send a snapshot then).
-FL_API FL_NODISCARD FlResult fl_guidance_round(const FlWorld *world, const FlGuidance *guidance,
-                                               FlGuidance *rounded);
-
-/// Writes a guidance, rounded as above; the writer must be at a byte's start. False if it cannot be
-/// rounded (nothing is written) or does not fit (then the writer has failed, too).
-FL_API FL_NODISCARD bool fl_guidance_encode(FlWriter *writer, const FlWorld *world,
-                                            const FlGuidance *guidance);
-
-/// Reads one, in a packet stamped `stamp`. False, and an empty one, for what no encoder writes
-/// (then the reader has failed).
-FL_API FL_NODISCARD bool fl_guidance_decode(FlReader *reader, const FlWorld *world, FlTime stamp,
-                                            FlGuidance *guidance);
-
-FL_API int32_t fl_guidance_bytes(const FlWorld *world, bool aimed);
 
 typedef enum FlGuideMode {
     FL_GUIDE_FAR,     ///< By guidance.
@@ -439,52 +388,16 @@ typedef enum FlGuideMode {
     FL_GUIDE_NEAR,    ///< Where snapshots put it; no guidance is wanted.
 } FlGuideMode;
 
-/// Where a replica is to walk.
+/// Where a replica is to walk: to the guidance's end, in time, and on from there at the same pace
+/// for a while if no other comes; or, where guidance has points, to where those say that the thing
+/// will be in a moment.
 typedef struct FlGuideGoal {
     FlVec3 position;
     double seconds; ///< Until it should be there; never negative.
+    FlTime time;    ///< Session time of the guidance that says so.
     bool aimed;     ///< As in FlGuidance.
     uint32_t target;
     double yaw, pitch;
 } FlGuideGoal;
-
-/// One replica: what it was told, and how near it is. The game walks it. About 200 bytes.
-typedef struct FlGuide {
-    double diameter; ///< Of the thing: nearer than this, nobody sees the difference.
-    FlGuideMode mode;
-    bool started; ///< Something was heard.
-    bool cut;     ///< It must appear anew, at the goal: a life began.
-    FlGuidance heard;
-    FlTime focus_until;                     ///< Snapshots are expected until then.
-    uint8_t played[FL_GUIDANCE_ACTIONS];    ///< Low bits of what was played or dropped.
-    FlTime play_from[FL_GUIDANCE_ACTIONS];  ///< The next blank is played from here on,
-    FlTime play_every[FL_GUIDANCE_ACTIONS]; ///< and the others so far apart.
-    uint32_t overtaken;                     ///< Guidances older than one heard before.
-} FlGuide;
-
-FL_API void fl_guide_init(FlGuide *guide, double diameter);
-
-/// A guidance arrived (session time). False, and counted, if it is not newer than the last.
-FL_API bool fl_guide_hear(FlGuide *guide, const FlGuidance *guidance, FlTime arrival);
-
-/// A snapshot arrived: snapshots are expected for another `patience_ns`.
-FL_API void fl_guide_snapshot(FlGuide *guide, FlTime arrival, FlTime patience_ns);
-
-/// The replica stands at `replica`, snapshots put it at `snapshot` (NULL: there is none). Once a
-/// frame; answers how it is to be moved until the next.
-FL_API FlGuideMode fl_guide_step(FlGuide *guide, FlTime now, FlVec3 replica,
-                                 const FlVec3 *snapshot);
-
-/// Where to walk at `now`; with a snapshot (NULL: none) in mode NEARING, there. False: nothing is
-/// known.
-FL_API bool fl_guide_goal(const FlGuide *guide, FlTime now, const FlVec3 *snapshot,
-                          FlGuideGoal *goal);
-
-/// True once for every blank that is to be played by now: those that were heard of are spread over
-/// the time they were said for.
-FL_API bool fl_guide_play(FlGuide *guide, int32_t action, FlTime now);
-
-/// True once after a cut: put the replica at its goal at once.
-FL_API bool fl_guide_take_cut(FlGuide *guide);
 
 #endif

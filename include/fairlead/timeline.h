@@ -1,16 +1,16 @@
-// fairlead/timeline.h: everybody plays the same game, and nobody waits for it.
+// fairlead/timeline.h: rollback: all peers play the same game, and none waits for the others.
 //
 // All peers step the same game from the same inputs, so they hold the same state, if only they knew
 // all inputs at once. A timeline does not wait for them:
 //
 //     settled ────── repaired ──────▶ present        time, in ticks
 //        │                               └ shown: what is known, and guesses for the rest
-//        └ the trailing state: every input before it is final. Decisions (who touched whom, who
-//          won) are read here, and are the same everywhere
+//        └ the trailing state: every input before it is final. Decisions (touches, the
+//          winner) are read here, and are the same everywhere
 //
 // State number t is the state before tick t is played; step t plays it with the inputs of tick t.
 // When an input turns out other than guessed, the timeline goes back to it and plays again up to
-// the present; nobody sees anything in between.
+// the present; nothing in between is shown.
 //
 // Threads: objects share nothing; one thread at a time per object.
 #ifndef FAIRLEAD_TIMELINE_H
@@ -35,8 +35,6 @@ typedef enum FlControl {
 #undef FL_CONTROL_ROW
         FL_CONTROLS
 } FlControl;
-
-FL_API const char *fl_control_name(FlControl control);
 
 /// The inputs of one tick.
 typedef struct FlTimelineInputs {
@@ -69,8 +67,13 @@ typedef struct FlTimelineDef {
     int32_t save_every;    ///< Ticks between saved states; a power of two. 1 unless saving is dear.
     int32_t budget_ticks;  ///< Played again per call at most: the rest is left to the next ones.
     FlControl control;
-    int32_t lag_ticks;    ///< The settled state is this much behind the present: exactly (CONSTANT)
-                          ///< or at least (LAGS; 0: as little as the network allows).
+    int32_t lag_ticks; ///< The settled state is this much behind the present: exactly (CONSTANT)
+                       ///< or at least (LAGS; 0: as little as the network allows).
+    int32_t tick_hz; ///< Above 0, with LAGS, in a session with actions: settles by measured lags, a
+                     ///< tick at one play time for all peers, by no common clock. Tick t begins at
+                     ///< session time tick_from + t / tick_hz s; lag_ticks is then how much later
+                     ///< than its tick's end an input may be handed in.
+    FlTime tick_from;
     int32_t stress_ticks; ///< Above 0: goes back this far in every call and compares hashes.
     FlAlloc alloc;
     uint32_t cookie; ///< Set by fl_timeline_def_default(); leave alone.
@@ -80,56 +83,34 @@ typedef struct FlTimelineDef {
 /// state_bytes and game.step_fn.
 FL_API FlTimelineDef fl_timeline_def_default(void);
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_timeline_def_problem(const FlTimelineDef *def, FlError *error);
+
 typedef struct FlTimeline FlTimeline;
 
-/// Reserves everything. Errors: FL_BAD_VALUE (a setting out of its range), FL_NO_MEMORY.
+/// Reserves everything. Errors: FL_BAD_VALUE (fl_timeline_def_problem says what),
+/// FL_NO_MEMORY.
 FL_API FL_NODISCARD FlResult fl_timeline_create(const FlTimelineDef *def, FlTimeline **timeline);
 FL_API void fl_timeline_destroy(FlTimeline *timeline);
 
-/// Bytes that fl_timeline_create takes.
-FL_API size_t fl_timeline_memory(const FlTimelineDef *def);
-
-/// Begins (again) with state `tick`, everybody with the same; nobody plays yet. `state` is
+/// Begins (again) with state `tick`, all peers with the same; no player yet. `state` is
 /// `state_bytes` in the form that is saved.
 FL_API void fl_timeline_begin(FlTimeline *timeline, int64_t tick, const void *state);
 
-/// The same in parts, as a state travels: `count` bytes from byte `offset` on, each once and in
-/// order; it begins with the last. Not while a repair is on. Errors: FL_WOULD_BLOCK (more parts
-/// are needed); FL_BAD_VALUE (no such part is next: begin with the first again).
-FL_API FL_NODISCARD FlResult fl_timeline_begin_part(FlTimeline *timeline, int64_t tick,
-                                                    int32_t offset, const void *bytes,
-                                                    int32_t count);
-
-/// The definition it was made from.
-FL_API const FlTimelineDef *fl_timeline_def(const FlTimeline *timeline);
-
-/// A player's inputs count from `tick` on; or from `tick` on no more. All peers must be told the
+/// A player's inputs count from `tick` on; or from `tick` on no more. All peers must use the
 /// same ticks. A past that was played otherwise is repaired.
-/// Errors: FL_OUT_OF_ORDER (that tick is settled, or before the player's first); FL_FULL (who had
-/// the number before is not settled yet: try again next tick); FL_NOT_FOUND (does not play).
+/// Errors: FL_OUT_OF_ORDER (that tick is settled, or before the player's first); FL_FULL (the
+/// former player of the number is not settled yet: try again next tick); FL_NOT_FOUND (does not
+/// play).
 FL_API FL_NODISCARD FlResult fl_timeline_enter(FlTimeline *timeline, int32_t player, int64_t tick);
 FL_API FL_NODISCARD FlResult fl_timeline_leave(FlTimeline *timeline, int32_t player, int64_t tick);
-
-/// A player's first tick; FL_TIMELINE_NEVER: does not play.
-FL_API int64_t fl_timeline_first(const FlTimeline *timeline, int32_t player);
-
-/// Does the player's input of this tick count?
-FL_API bool fl_timeline_plays(const FlTimeline *timeline, int32_t player, int64_t tick);
 
 /// A player's input for a tick, ours or another's, in any order; a second one for the same tick is
 /// ignored. Errors: FL_OUT_OF_ORDER (its tick is settled; counted); FL_FULL (so far ahead that
 /// there is no room yet: offer it again); FL_NOT_FOUND (does not play then).
 FL_API FL_NODISCARD FlResult fl_timeline_input(FlTimeline *timeline, int32_t player, int64_t tick,
                                                const void *bytes);
-
-/// The newest tick up to which all of a player's inputs are here; one less than its first: none.
-/// INT64_MIN: does not play.
-FL_API int64_t fl_timeline_known(const FlTimeline *timeline, int32_t player);
-
-/// A player's input, if it is known and remembered: valid until the next call on the timeline; NULL
-/// else. Those that are settled may be asked for, up to history_ticks before the newest.
-FL_API const uint8_t *fl_timeline_input_at(const FlTimeline *timeline, int32_t player,
-                                           int64_t tick);
 
 /// Repairs, plays up to state `present`, and settles what is final. An earlier present than before
 /// changes nothing. Calls the game's functions.
@@ -143,105 +124,35 @@ FL_API const void *fl_timeline_present(const FlTimeline *timeline, int64_t *tick
 FL_API const void *fl_timeline_settled(const FlTimeline *timeline, int64_t *tick);
 
 /// How much the settled state is behind from now on (FlTimelineDef.lag_ticks), at most half of
-/// history_ticks: for lags that are measured. Sessions do not call it; docs/guide/timeline.md says
-/// how to and what it is good for.
+/// history_ticks. Sessions call it where FlTimelineDef.tick_hz says so.
 FL_API void fl_timeline_lag(FlTimeline *timeline, int32_t ticks);
 
-/// The game's functions are being called: nothing that happens in them has happened for good.
-FL_API bool fl_timeline_playing(const FlTimeline *timeline);
-
 typedef struct FlTimelineFigures {
-    uint64_t played;     ///< Ticks, for the first time;
-    uint64_t replayed;   ///< again, for a repair.
-    uint64_t rollbacks;  ///< Repairs begun.
-    uint64_t deepest;    ///< Ticks that one went back.
-    uint64_t inputs;     ///< Taken.
-    uint64_t late;       ///< Of them: after their tick had been played,
-    uint64_t wrong;      ///< and other than guessed.
-    uint64_t dropped;    ///< Not taken: their tick was settled.
-    uint64_t conflicts;  ///< A second input for a tick that was not the same.
-    uint64_t settled;    ///< Ticks.
-    uint64_t shown;      ///< Settled states that had been shown before,
-    uint64_t corrected;  ///< and turned out otherwise.
-    uint64_t waits;      ///< Calls in which the settled state waited for somebody's input.
-    uint64_t held;       ///< Calls after which the old present stayed: the budget was used up.
-    uint64_t stalls;     ///< Calls in which the present could not go on: no more history.
-    uint64_t compared;   ///< Hashes of others' settled states,
-    uint64_t differing;  ///< that were not as ours.
-    uint64_t unstable;   ///< Stress: ticks that came out otherwise when played again.
-    int64_t unstable_at; ///< The first of them; FL_TIMELINE_NEVER: none.
+    uint64_t played;       ///< Ticks, for the first time;
+    uint64_t replayed;     ///< again, for a repair.
+    uint64_t rollbacks;    ///< Repairs begun.
+    uint64_t deepest;      ///< Ticks that one went back.
+    uint64_t inputs;       ///< Taken.
+    uint64_t late;         ///< Of them: after their tick had been played,
+    uint64_t wrong;        ///< and other than guessed.
+    uint64_t dropped;      ///< Not taken: their tick was settled.
+    uint64_t conflicts;    ///< A second input for a tick that was not the same.
+    uint64_t settled;      ///< Ticks.
+    uint64_t shown;        ///< Settled states that had been shown before,
+    uint64_t corrected;    ///< and turned out otherwise.
+    uint64_t waits;        ///< Calls in which the settled state waited for an input.
+    uint64_t held;         ///< Calls after which the old present stayed: the budget was used up.
+    uint64_t stalls;       ///< Calls in which the present could not go on: no more history.
+    uint64_t compared;     ///< Hashes of others' settled states,
+    uint64_t differing;    ///< that were not as ours.
+    uint64_t unstable;     ///< Stress: ticks that came out otherwise when played again.
+    int64_t unstable_at;   ///< The first of them; FL_TIMELINE_NEVER: none.
+    int64_t desync_at;     ///< The first settled tick at which a player had another state than we;
+                           ///< FL_TIMELINE_NEVER: none.
+    int32_t desync_player; ///< That player; -1: none.
 } FlTimelineFigures;
 
+/// Counts since it began.
 FL_API FlTimelineFigures fl_timeline_figures(const FlTimeline *timeline);
-
-// ---------------------------------------------------------------- comparing timelines
-
-/// Hash of settled state `tick`. Errors: FL_NOT_FOUND (not settled yet, or forgotten).
-FL_API FL_NODISCARD FlResult fl_timeline_hash(const FlTimeline *timeline, int64_t tick,
-                                              uint16_t *hash);
-
-/// Somebody's hash of its settled state `tick`: compared at once, or when it is settled here.
-FL_API void fl_timeline_hash_heard(FlTimeline *timeline, int32_t player, int64_t tick,
-                                   uint16_t hash);
-
-/// The first settled tick at which somebody had another state.
-typedef struct FlDesync {
-    int64_t tick;   ///< FL_TIMELINE_NEVER: none.
-    int32_t player; ///< Who had it.
-} FlDesync;
-
-FL_API FlDesync fl_timeline_desync(const FlTimeline *timeline);
-
-#define FL_HASHES_AT_MOST 64
-
-/// What my settled states hash to.
-typedef struct FlHashesMessage {
-    int64_t first; ///< Tick. Read: its low 32 bits, next to `near`.
-    int32_t count;
-    uint16_t hash[FL_HASHES_AT_MOST];
-} FlHashesMessage;
-
-/// Inputs of somebody who has left: what I have of them (to the host), or what counts (from it). To
-/// a newcomer: anybody's, since the state that it got.
-typedef struct FlStretchMessage {
-    int32_t player;
-    uint8_t of;           ///< Low bits of the player's incarnation.
-    bool final;           ///< From the host: these, and none after `newest`.
-    bool more;            ///< Another part follows.
-    int64_t newest;       ///< The player's last tick; before its first: none.
-    int64_t first;        ///< Of this part.
-    int32_t count;        ///< Ticks in it; 0 is fine.
-    const uint8_t *bytes; ///< count * input_bytes.
-} FlStretchMessage;
-
-/// A player's inputs count from a tick on.
-typedef struct FlEnterMessage {
-    int32_t player;
-    uint8_t of;
-    int64_t tick;
-} FlEnterMessage;
-
-/// A part of a settled state, for somebody who has none.
-typedef struct FlSnapshotMessage {
-    int64_t tick;
-    int32_t offset; ///< Of this part, in bytes.
-    int32_t count;
-    const uint8_t *bytes;
-} FlSnapshotMessage;
-
-// Readers fail on anything that a writer would not write. Ticks travel as their low 32 bits; `near`
-// is a tick near them. spec/WIRE.md section 8.
-FL_API void fl_hashes_message_write(FlWriter *writer, const FlHashesMessage *message);
-FL_API FL_NODISCARD bool fl_hashes_message_read(FlReader *reader, int64_t near,
-                                                FlHashesMessage *message);
-FL_API void fl_stretch_message_write(FlWriter *writer, int32_t input_bytes,
-                                     const FlStretchMessage *message);
-FL_API FL_NODISCARD bool fl_stretch_message_read(FlReader *reader, int64_t near,
-                                                 int32_t input_bytes, FlStretchMessage *message);
-FL_API void fl_enter_message_write(FlWriter *writer, const FlEnterMessage *message);
-FL_API FL_NODISCARD bool fl_enter_message_read(FlReader *reader, int64_t near,
-                                               FlEnterMessage *message);
-FL_API void fl_snapshot_message_write(FlWriter *writer, const FlSnapshotMessage *message);
-FL_API FL_NODISCARD bool fl_snapshot_message_read(FlReader *reader, FlSnapshotMessage *message);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct FlWriter {
     bool failed;
 } FlWriter;
 
+/// Writes into `bytes`, from the first bit on.
 FL_API void fl_writer_init(FlWriter *writer, void *bytes, int32_t capacity_bytes);
 
 /// The low `width` bits of value, 0 to 64 of them; a value that needs more fails.
@@ -38,7 +39,7 @@ static inline int32_t fl_writer_size(const FlWriter *writer)
     return (writer->bit_count + 7) / 8;
 }
 
-/// Reads bytes that somebody sent. Once failed, it stays failed and reads zeros.
+/// Reads bytes that a peer sent. Once failed, it stays failed and reads zeros.
 typedef struct FlReader {
     const uint8_t *bytes;
     int32_t size_bits;
@@ -46,6 +47,7 @@ typedef struct FlReader {
     bool failed;
 } FlReader;
 
+/// Reads these bytes, from the first bit on.
 FL_API void fl_reader_init(FlReader *reader, const void *bytes, int32_t size_bytes);
 
 /// The next `width` bits, 0 to 64 of them. Past the end: fails and gives 0.
@@ -63,25 +65,7 @@ static inline int32_t fl_reader_left(const FlReader *reader)
     return (reader->size_bits - reader->bit_count) / 8;
 }
 
-/// Marks what was read as something no writer makes.
-static inline void fl_reader_fail(FlReader *reader)
-{
-    reader->failed = true;
-}
-
 // ---------------------------------------------------------------- numbers on a circle
-
-/// True when sequence a was issued after b, taking 16 bits as a circle (exactly half way round:
-/// false).
-static inline bool fl_seq_newer(uint16_t a, uint16_t b)
-{
-    uint16_t ahead = (uint16_t)(a - b);
-    return ahead != 0 && ahead < 0x8000u;
-}
-
-/// The number nearest to `near` whose low `width` bits (1 to 62) are `low`; at exactly half way,
-/// the later one.
-FL_API int64_t fl_unwrap(int64_t near, uint64_t low, int32_t width);
 
 // ---------------------------------------------------------------- quantisers
 
@@ -96,39 +80,16 @@ typedef struct FlQuantiser {
     int32_t width; ///< Bits of an index.
 } FlQuantiser;
 
-/// The nearest index (half way: the one further from the origin). False, and index 0, if the value
-/// is outside the range by half a step or more, or NaN. Never clamps. Rounding twice changes
-/// nothing: the value of an index has that index.
-FL_API FL_NODISCARD bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index);
-
-/// What an index, at most `last`, stands for. Never -0.0.
-static inline double fl_dequantise(const FlQuantiser *quantiser, uint32_t index)
-{
-    FL_ASSERT(index <= quantiser->last);
-    int64_t steps = (int64_t)index - (int64_t)quantiser->zero;
-    return quantiser->origin + (double)steps * quantiser->step;
-}
-
 /// A finite angle as one of 2^width (1 to 30) directions: the nearest.
 FL_API uint32_t fl_circle_index(double angle, int32_t width);
 
 /// The direction's angle in (-pi, pi].
 FL_API double fl_circle_angle(uint32_t index, int32_t width);
 
-/// A rotation as which of w, x, y, z is the largest (2 bits) and the other three (`part_width` bits
-/// each, 3 to 20), in this order from the lowest bit. Turned wrong by at most 3.5 / (sqrt(2) *
-/// 2^(part_width - 1)) radians. Any finite quaternion will do; q and -q are the same.
-FL_API uint64_t fl_rotation_index(FlQuat rotation, int32_t part_width);
-
-/// The unit quaternion of an index. False, and the identity, for an index that fl_rotation_index
-/// never gives.
-FL_API FL_NODISCARD bool fl_rotation_from_index(uint64_t index, int32_t part_width,
-                                                FlQuat *rotation);
-
 // ---------------------------------------------------------------- world
 
 /// What all peers of a game agree on before they talk: how large and how fast it gets, and how
-/// exactly it is told. Field widths follow from it. What lies outside still travels, in a wide form
+/// exactly it is sent. Field widths follow from it. What lies outside still travels, in a wide form
 /// of several times the size (see fl_update_round); nothing is clamped.
 typedef struct FlWorldDef {
     FlVec3 low, high; ///< Corners of the box that positions keep to. An axis with low == high is
@@ -148,10 +109,11 @@ typedef struct FlWorldDef {
 /// then takes 16 bytes.
 FL_API FlWorldDef fl_world_def_default(void);
 
-/// What is wrong with a definition, as a sentence; NULL if nothing is. Not finite; low above high;
-/// an axis that is there but shorter than a step; a field of more than 32 bits; coordinates beyond
-/// 2^44 steps, where doubles get too coarse; anything outside the ranges above.
-FL_API const char *fl_world_def_problem(const FlWorldDef *def);
+/// Whether a definition is sound; `error` says which field, its value and its range. Not sound: not
+/// finite; low above high; an axis that is there but shorter than a step; a field of more than 32
+/// bits; coordinates beyond 2^44 steps, where doubles get too coarse; anything outside the ranges
+/// above. Errors: FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_world_def_problem(const FlWorldDef *def, FlError *error);
 
 /// Where each kind of value has its quantiser in FlWorld. Vectors have three in a row.
 enum {
@@ -164,7 +126,7 @@ enum {
 };
 
 /// Raised whenever the bytes of any message change their meaning.
-#define FL_WIRE_VERSION 3u
+#define FL_WIRE_VERSION 4u
 
 /// The definition and what follows from it. A value: copy it freely.
 typedef struct FlWorld {

@@ -24,17 +24,21 @@ static ArenaModeDef mode_def(const ArenaMeshDef *def)
 static FlResult nodes_add(ArenaMesh *mesh)
 {
     const ArenaMeshDef *def = &mesh->def;
-    FlImpairSettings way = play_way((FlTime)(def->rtt_ms * 5e5), 0, 0.0);
     ArenaModeDef mode = mode_def(def);
     FlResult result = FL_OK;
     for (int32_t i = 0; i < def->players && result == FL_OK; i++) {
         WorldNodeDef node = world_node_def_default();
         node.session = arena_mode_session(mesh->game, &mode);
         node.session.join_timeout_ns = JOIN_LIMIT;
+        node.session.tuning.crowd.shared = false; // what each sends itself is what is measured
+        node.session.rewind_ns = def->rewind_ns;
         node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
         int32_t index;
         result = world_node_add(mesh->world, &node, &index);
         for (int32_t j = 0; j < i && result == FL_OK; j++) {
+            double rtt_ms = def->rtt_ms + def->far_ms * (i % 2 + j % 2);
+            FlTime jitter = (FlTime)(def->jitter_ms * 1e6);
+            FlImpairSettings way = play_way((FlTime)(rtt_ms * 5e5), jitter, def->loss);
             result = world_ways_set(mesh->world, j, i, &way);
         }
     }
@@ -44,8 +48,7 @@ static FlResult nodes_add(ArenaMesh *mesh)
 static bool has_met_all(const FlSession *session, int32_t players)
 {
     int32_t direct = 0;
-    for (FlPeerId id = fl_peer_next(session, (FlPeerId){0}); id.index1 != 0;
-         id = fl_peer_next(session, id)) {
+    for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
         FlPeerStatus status;
         direct += fl_peer_status(session, id, &status) == FL_OK && status.direct ? 1 : 0;
     }
@@ -68,8 +71,11 @@ static ArenaNodeDef node_def(const ArenaMesh *mesh, int32_t player)
     const ArenaMeshDef *def = &mesh->def;
     ArenaNodeDef node = arena_mode_node(mesh->game, def->mode);
     node.recorded = def->row_fn != NULL;
+    node.checked = def->rewind_ns > 0;
     node.run_speed = def->row_fn != NULL ? def->top_speed : ARENA_RUN_SPEED;
     node.seed = def->seed;
+    node.verdict_fn = def->verdict_fn;
+    node.ctx = def->ctx;
     node.character = player % ARENA_CHARACTER_COUNT;
     node.skill = ARENA_SKILL_MIN + player % (ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1);
     if (def->cast_fn != NULL) {
@@ -132,8 +138,7 @@ static bool all_known(const ArenaMesh *mesh)
     for (int32_t i = 0; i < mesh->def.players && known; i++) {
         const FlSession *session = world_session(mesh->world, i);
         int32_t count = 0;
-        for (FlEntityId id = fl_entity_next(session, (FlEntityId){0}); id.index1 != 0;
-             id = fl_entity_next(session, id)) {
+        for (FlEntityId id = {0}; fl_entity_next(session, &id);) {
             FlEntityStatus status;
             bool told = fl_entity_status(session, id, &status) == FL_OK && status.kind != 0;
             count += told && status.owner.index1 != 0 ? 1 : 0;
@@ -162,6 +167,7 @@ static FlResult make(ArenaMesh *mesh, int32_t lookers)
     arena.map = def->map;
     arena.player_count = def->players;
     arena.seed = def->seed;
+    arena.judge = def->judge;
     WorldDef world = world_def_default();
     world.seed = def->seed;
     world.sealed = def->sealed;

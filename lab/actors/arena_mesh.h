@@ -17,8 +17,12 @@ typedef struct ArenaMeshDef {
     int32_t players;
     double kbps;        ///< Upload of each, all headers included; not of HIBW.
     double focus_share; ///< Of it, for the focus set.
+    ArenaJudge judge;
     double rtt_ms;
-    double top_speed; ///< Nobody is shown to move faster, where corrections glide.
+    double far_ms;          ///< Added to it by each of a pair that is far: every second node.
+    double jitter_ms, loss; ///< Of each way; a share of datagrams.
+    FlTime rewind_ns;       ///< Above 0: shots are checked by what was on the shooter's screen.
+    double top_speed;       ///< Nobody is shown to move faster, where corrections glide.
     uint64_t seed;
     bool sealed;
     int32_t ticks; ///< After so many nobody does anything any more but answer; 0: for ever.
@@ -26,6 +30,8 @@ typedef struct ArenaMeshDef {
     const ArenaRow *(*row_fn)(void *ctx, int32_t player, int32_t tick);
     /// Who plays; NULL: a character and a skill by the player's number.
     void (*cast_fn)(void *ctx, int32_t player, int32_t *character, int32_t *skill);
+    /// As ArenaNodeDef's, of all nodes; or NULL.
+    void (*verdict_fn)(void *ctx, const ArenaDeed *deed, bool applied, bool decided);
     void *ctx;
 } ArenaMeshDef;
 

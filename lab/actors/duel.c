@@ -16,7 +16,6 @@ typedef struct Duel {
     FlEntityId id[TANKS]; ///< At the owner.
     uint32_t number[TANKS];
     uint32_t life[TANKS];
-    uint8_t told[TANKS][TANKS_STATUS_BYTES]; ///< Of the last status.
     DuelResult result;
 } Duel;
 
@@ -38,16 +37,11 @@ static TanksSeen see_one(Duel *duel, int32_t viewer, int32_t tank)
     }
     FlEntityId id = fl_entity_of_number(session, duel->number[tank]);
     FlPose pose;
-    const uint8_t *bytes;
-    int32_t count;
-    if (fl_entity_pose(session, id, now, &pose) != FL_OK ||
-        fl_entity_state(session, id, &bytes, &count) != FL_OK) {
+    TanksStatus status;
+    if (!fl_entity_pose_at(session, now, id, &pose) || !tanks_status_get(session, id, &status)) {
         return nothing;
     }
-    FlReader reader;
-    TanksStatus status;
-    fl_reader_init(&reader, bytes, count);
-    return tanks_status_decode(&reader, &status) ? tanks_seen_make(&pose, &status) : nothing;
+    return tanks_seen_make(&pose, &status);
 }
 
 /// One's own team is no target, so it is not shown: every shot is aimed across the network.
@@ -72,10 +66,12 @@ static bool exists(Duel *duel, int32_t tank, FlSession *session)
         return true;
     }
     FlEntityDef def = fl_entity_def_default();
+    def.kind = TANKS_KIND;
     def.model = FL_MODEL_CIRCULAR;
     def.trigger = (FlTriggerDef){0.09, 0.05, FL_SEC(1)};
     FlEntityStatus status;
-    if (fl_entity_create(session, &def, &duel->id[tank]) != FL_OK ||
+    if (fl_session_state(session) != FL_SESSION_RUNNING ||
+        (duel->id[tank] = fl_entity_create(session, &def)).index1 == 0 ||
         fl_entity_status(session, duel->id[tank], &status) != FL_OK) {
         return false;
     }
@@ -88,14 +84,8 @@ static void tell_status(Duel *duel, int32_t index, FlSession *session, const Tan
 {
     TanksStatus status = tanks_tank_status(tank);
     status.shots = 0;
-    uint8_t bytes[TANKS_STATUS_BYTES] = {0};
-    FlWriter writer;
-    fl_writer_init(&writer, bytes, sizeof bytes);
-    if (tanks_status_encode(&writer, &status) &&
-        memcmp(bytes, duel->told[index], sizeof bytes) != 0 &&
-        fl_entity_state_set(session, duel->id[index], bytes, fl_writer_size(&writer)) == FL_OK) {
-        memcpy(duel->told[index], bytes, sizeof bytes);
-    }
+    FlResult result = tanks_status_set(session, duel->id[index], &status);
+    (void)result; // the next one says it again
 }
 
 static void tell(Duel *duel, int32_t index, const TanksTank *tank)
@@ -166,17 +156,18 @@ static FlResult set_up_world(Duel *duel)
         int32_t index;
         node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
         node.session.world = tanks_wire_world(tanks_game_world(duel->game), 64);
-        node.session.time_mode = def->mode;
+        node.session.tuning.time_mode = def->mode;
         node.session.peer_capacity = 2;
         node.session.entity_capacity = TANKS;
         node.clock_offset = i == 0 ? FL_SEC(500) : -FL_SEC(300);
         node.clock_drift_ppm = i == 0 ? 20.0 : -30.0;
         result = world_node_add(duel->world, &node, &index);
+        result = result == FL_OK ? tanks_kind_define(world_session(duel->world, index)) : result;
     }
     if (result != FL_OK) {
         return result;
     }
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = def->delay;
     result = world_ways_set(duel->world, 0, 1, &way);
     return result != FL_OK ? result
@@ -198,7 +189,7 @@ LabStatus duel_play(const DuelDef *def, DuelResult *result, LabError *error)
     if (made == FL_OK) {
         world_run(duel.world, WARM_UP + def->length);
         if (!world_all_in(duel.world)) {
-            const char *why = fl_session_trouble(world_session(duel.world, 1));
+            const char *why = fl_session_end_text(world_session(duel.world, 1));
             status = lab_fail(error, LAB_FAILED, "a node is not in the session: %.*s",
                               (int)strcspn(why, "\n"), why);
         }

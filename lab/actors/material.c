@@ -160,9 +160,10 @@ LabStatus material_trace(const char *path, FlTime life_min, Material *material, 
     }
     if (status == LAB_OK) {
         fit_world(material);
-        if (fl_world_def_problem(&material->world) != NULL) {
-            status = lab_fail(error, LAB_BAD_INPUT, "%s: cannot be told in packets: %s", path,
-                              fl_world_def_problem(&material->world));
+        FlError unfit;
+        if (fl_world_def_problem(&material->world, &unfit) != FL_OK) {
+            status = lab_fail(error, LAB_BAD_INPUT, "%s: does not fit into packets: %s", path,
+                              unfit.text);
         }
     }
     trace_free(&trace);

@@ -11,10 +11,11 @@ static bool exists(Puppet *puppet, FlSession *session)
     if (puppet->id.index1 != 0) {
         return true;
     }
-    FlEntityStatus status;
-    if (fl_entity_create(session, &puppet->def, &puppet->id) != FL_OK) {
+    if (fl_session_state(session) != FL_SESSION_RUNNING) {
         return false;
     }
+    FlEntityStatus status;
+    puppet->id = fl_entity_create(session, &puppet->def);
     if (fl_entity_status(session, puppet->id, &status) != FL_OK) {
         return false;
     }
@@ -73,7 +74,7 @@ static double session_error(World *world, const Puppet *puppet, int32_t receiver
     FlSession *session = world_session(world, receiver);
     FlTime time = fl_session_time(session, world_local(world, receiver, world_now(world)));
     FlPose exported;
-    if (fl_entity_pose(owner, puppet->id, fl_session_when(owner, time), &exported) != FL_OK) {
+    if (!fl_entity_pose_at(owner, fl_session_local_time(owner, time), puppet->id, &exported)) {
         return (double)NAN;
     }
     return fl_vec3_distance(exported.position, placed->position);
@@ -125,12 +126,12 @@ void puppet_look(const Puppet *puppet, World *world, Eye *eye, Look *look)
     if (!find(puppet, session, eye)) {
         return;
     }
-    look->exported_there = fl_entity_pose(owner, puppet->id, there, &look->exported) == FL_OK;
-    FlResult placed = fl_entity_pose(session, eye->id, here, &look->placed);
-    if (placed == FL_STALE_ID) {
+    look->exported_there = fl_entity_pose_at(owner, there, puppet->id, &look->exported);
+    look->placed_there = fl_entity_pose_at(session, here, eye->id, &look->placed);
+    FlEntityStatus status;
+    if (fl_entity_status(session, eye->id, &status) == FL_STALE_ID) {
         eye->id = (FlEntityId){0}; // it went, and may come again
     }
-    look->placed_there = placed == FL_OK;
     compare_status(owner, puppet, session, eye, look);
     if (!look->same_life || !look->real_there) {
         return;

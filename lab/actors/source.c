@@ -157,7 +157,7 @@ static bool recording_truth(const void *ctx, FlTime time, Truth *truth)
     truth->state.time = time;
     truth->state.position =
         fl_vec3_add_scaled(a->position, fl_vec3_sub(b->position, a->position), share);
-    truth->state.facing = fl_facing_after(&a->facing, fl_span_seconds(time - a->time));
+    truth->state.facing.yaw += a->facing.yaw_rate * fl_span_seconds(time - a->time);
     truth->life = r->frames[i].life;
     return true;
 }

@@ -109,7 +109,7 @@ static void tell_group(const VerifyDef *def, const ClaimSet *set, int32_t claim,
 {
     if (def->group_fn != NULL) {
         ClaimGroup group = group_of(set, claim);
-        def->group_fn(def->progress_ctx, &group, begins);
+        def->group_fn(def->group_ctx, &group, begins);
     }
 }
 
@@ -118,6 +118,11 @@ void claims_failed(ClaimSet *set, const char *id, const LabError *error)
     if (claims_wants(set, id)) {
         finding_add(claims_finding(set, id), VERDICT_FAILED, "failed: %s", error->text);
     }
+}
+
+LabStatus claims_status(const VerifyDef *def, LabStatus status)
+{
+    return status == LAB_OK && lab_units_missing(def->units) ? LAB_PENDING : status;
 }
 
 bool claims_settled(const ClaimSet *set, int32_t claim)
@@ -148,27 +153,71 @@ static void fail_group(ClaimSet *set, ClaimFn measure, const LabError *error)
     }
 }
 
+/// Is it the first wanted of those that one function measures?
+static bool is_first_of_group(const ClaimSet *set, int32_t claim)
+{
+    for (int32_t i = 0; i < claim; i++) {
+        if (set->wanted[i] && claims[i].measure_fn == claims[claim].measure_fn) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// What the group's units are called by, whichever of its claims are wanted.
+static const char *group_name(ClaimFn measure)
+{
+    int32_t i = 0;
+    while (claims[i].measure_fn != measure) {
+        i++;
+    }
+    return claims[i].id;
+}
+
+/// What does not hold says why.
+static void give_reasons(ClaimSet *set, ClaimFn measure)
+{
+    for (int32_t i = 0; i < claim_count; i++) {
+        const char *cause;
+        const char *words = claim_reason(claims[i].id, &cause);
+        if (claims[i].measure_fn == measure && set->wanted[i] && words != NULL &&
+            set->findings[i].verdict == VERDICT_FAILS) {
+            finding_add(&set->findings[i], VERDICT_FAILS, "the reason is %s: %s", cause, words);
+        }
+    }
+}
+
+static LabStatus measure_group(const VerifyDef *def, ClaimSet *set, int32_t claim)
+{
+    ClaimFn measure = claims[claim].measure_fn;
+    LabError why = {{0}};
+    tell_group(def, set, claim, true);
+    if (def->units != NULL) {
+        def->units->prefix = group_name(measure);
+        def->units->missing = false;
+    }
+    LabStatus status = measure(def, set, &why);
+    if (status != LAB_OK && status != LAB_PENDING) {
+        fail_group(set, measure, &why);
+    }
+    FL_ASSERT(status == LAB_PENDING || set->findings[claim].verdict != VERDICT_NOT_YET);
+    give_reasons(set, measure);
+    tell_group(def, set, claim, false);
+    return status;
+}
+
 LabStatus claims_measure(const VerifyDef *def, ClaimSet *set)
 {
     LabStatus worst = LAB_OK;
     for (int32_t i = 0; i < claim_count; i++) {
-        ClaimFn measure = claims[i].measure_fn;
-        Finding *finding = &set->findings[i];
-        if (!set->wanted[i] || finding->verdict != VERDICT_NOT_YET) {
-            continue; // not asked for, or measured together with an earlier one
+        if (!set->wanted[i]) {
+            continue;
         }
         if (claims[i].never != NULL) {
-            finding_add(finding, VERDICT_CANNOT, "%s", claims[i].never);
-        } else if (measure != NULL) {
-            tell_group(def, set, i, true);
-            LabError why = {{0}};
-            LabStatus status = measure(def, set, &why);
-            if (status != LAB_OK) {
-                fail_group(set, measure, &why);
-            }
-            FL_ASSERT(finding->verdict != VERDICT_NOT_YET);
+            finding_add(&set->findings[i], VERDICT_CANNOT, "%s", claims[i].never);
+        } else if (claims[i].measure_fn != NULL && is_first_of_group(set, i)) {
+            LabStatus status = measure_group(def, set, i);
             worst = worst == LAB_OK ? status : worst;
-            tell_group(def, set, i, false);
         }
     }
     for (int32_t i = 0; i < claim_count && worst == LAB_OK; i++) {

@@ -11,6 +11,7 @@
 
 #include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
+#include "lab/world/lab_unit.h"
 
 /// X(name, word), the worse ones later: a claim on two materials gets the worse verdict. A claim
 /// has FAILED if its experiment could not be carried out: nothing is known of it.
@@ -52,14 +53,15 @@ typedef struct VerifyDef {
     bool full;         ///< More and longer runs.
     const char *trace; ///< The recorded match.
     uint64_t seed;
-    void (*progress_fn)(void *ctx, int64_t done, int64_t of); ///< Or NULL.
-    void *progress_ctx;
+    LabUnits *units; ///< Or NULL: all is played here.
     /// Or NULL: called before and after each group is measured.
     void (*group_fn)(void *ctx, const ClaimGroup *group, bool begins);
+    void *group_ctx;
 } VerifyDef;
 
 /// Measures some claims: fills in claims_finding(set, id) for each of its own that is wanted.
 typedef struct ClaimSet ClaimSet;
+/// LAB_PENDING: it has gone through all units, and some were left to others.
 typedef LabStatus (*ClaimFn)(const VerifyDef *def, ClaimSet *set, LabError *error);
 
 typedef struct Claim {
@@ -76,6 +78,10 @@ extern const int32_t claim_count;
 
 /// -1: no such claim.
 int32_t claim_find(const char *id);
+
+/// Why a claim does not hold here, and in *cause whose doing that is: the paper's, the set-up's or
+/// ours. NULL: it is not known.
+const char *claim_reason(const char *id, const char **cause);
 
 #define CLAIMS_CAPACITY 96
 
@@ -98,9 +104,13 @@ bool claims_settled(const ClaimSet *set, int32_t claim);
 bool claims_need_trace(const ClaimSet *set);
 
 /// Measures all that are wanted; what fails gets VERDICT_FAILED with the reason, and the others go
-/// on. Anything but LAB_OK: something failed.
+/// on. LAB_PENDING: units were left to others, and what needs them has no verdict. Else anything
+/// but LAB_OK: something failed.
 LabStatus claims_measure(const VerifyDef *def, ClaimSet *set);
 void claims_free(ClaimSet *set);
+
+/// For measuring functions: what they answer once all units have been asked for.
+LabStatus claims_status(const VerifyDef *def, LabStatus status);
 
 // ---------------------------------------------------------------- verdicts
 

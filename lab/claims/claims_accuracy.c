@@ -220,31 +220,31 @@ static void judge_a7(const Runs *runs, const char *name, Finding *finding)
 
 // ---------------------------------------------------------------- playing
 
-typedef struct Progressing {
-    const VerifyDef *def;
-    int64_t done, of;
-} Progressing;
-
-static void step_on(Progressing *p)
+static LabStatus play_one(const void *def, void *figures, Text *text, LabError *error)
 {
-    p->done++;
-    if (p->def->progress_fn != NULL) {
-        p->def->progress_fn(p->def->progress_ctx, p->done, p->of);
-    }
+    (void)text;
+    return accuracy_play((const AccuracyPlay *)def, (AccuracyFigures *)figures, NULL, NULL, error);
 }
 
-static LabStatus play_all(const Material *material, Progressing *progress, Runs *runs,
-                          LabError *error)
+/// Of a run, on one core.
+static double seconds_of(const VerifyDef *def)
+{
+    return def->full ? 0.25 : 0.1;
+}
+
+static LabStatus play_all(const VerifyDef *def, const Material *material, const char *name,
+                          Runs *runs, LabError *error)
 {
     LabStatus status = LAB_OK;
     runs->count = material->run_count < RUNS_MAX ? material->run_count : RUNS_MAX;
     for (int32_t r = 0; r < runs->count && status == LAB_OK; r++) {
-        AccuracyPlay play = accuracy_play_default(material, r, progress->def->seed + (uint64_t)r);
+        AccuracyPlay play = accuracy_play_default(material, r, def->seed + (uint64_t)r);
         play.mode[LOCAL] = FL_TIME_LOCAL;
         play.mode[GLOBAL] = FL_TIME_GLOBAL;
         play.mode_count = MODES;
-        status = accuracy_play(&play, runs->f[r][0], NULL, NULL, error);
-        step_on(progress);
+        LabUnit unit =
+            lab_unit_of(runs->f[r], sizeof runs->f[r], seconds_of(def), "%s/%d", name, (int)r);
+        status = lab_unit(def->units, &unit, play_one, &play, error);
     }
     return status;
 }
@@ -274,42 +274,41 @@ static bool wants_any(const ClaimSet *set, const char *const *ids, int32_t count
     return false;
 }
 
-static LabStatus measure_formulas(Progressing *progress, Runs *runs, ClaimSet *set, LabError *error)
+static LabStatus measure_formulas(const VerifyDef *def, Runs *runs, ClaimSet *set, LabError *error)
 {
-    LabRun run = lab_run_of(progress->def, 5, 20);
-    FlTime length = progress->def->full ? FL_SEC(350) : FL_SEC(70);
+    LabRun run = lab_run_of(def, 5, 20);
+    FlTime length = def->full ? FL_SEC(350) : FL_SEC(70);
     Material material = {0};
     LabStatus status = material_straight(&run, length, &material, error);
-    status = status == LAB_OK ? play_all(&material, progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? play_all(def, &material, "linear", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_formula(runs, claims_finding(set, "A1"), claims_finding(set, "A2"), "linear");
         judge_a7(runs, "linear", claims_finding(set, "A7"));
     }
     material_free(&material);
     status = status == LAB_OK ? material_circle(&run, length, &material, error) : status;
-    status = status == LAB_OK ? play_all(&material, progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? play_all(def, &material, "circular", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_formula(runs, claims_finding(set, "A3"), claims_finding(set, "A3"), "circular");
     }
     material_free(&material);
     return status;
 }
 
-static LabStatus measure_random(Progressing *progress, Runs *runs, ClaimSet *set, LabError *error)
+static LabStatus measure_random(const VerifyDef *def, Runs *runs, ClaimSet *set, LabError *error)
 {
-    LabRun run = lab_run_of(progress->def, 8, 40);
-    FlTime length = progress->def->full ? FL_SEC(350) : FL_SEC(150);
+    LabRun run = lab_run_of(def, 8, 40);
+    FlTime length = def->full ? FL_SEC(350) : FL_SEC(150);
     Material material = {0};
     LabStatus status = material_bots(&run, length, &material, error);
-    status = status == LAB_OK ? play_all(&material, progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? play_all(def, &material, "bots", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_random(runs, "bots", set);
     }
     material_free(&material);
-    status = status == LAB_OK ? material_trace(progress->def->trace, FL_SEC(30), &material, error)
-                              : status;
-    status = status == LAB_OK ? play_all(&material, progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? material_trace(def->trace, FL_SEC(30), &material, error) : status;
+    status = status == LAB_OK ? play_all(def, &material, "match01", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_random(runs, "match01", set);
     }
     material_free(&material);
@@ -326,13 +325,10 @@ LabStatus claims_accuracy(const VerifyDef *def, ClaimSet *set, LabError *error)
     }
     bool with_formulas = wants_any(set, formulas, 4);
     bool with_random = wants_any(set, random, 4);
-    Progressing progress = {.def = def};
-    progress.of =
-        (with_formulas ? (def->full ? 40 : 10) : 0) + (with_random ? (def->full ? 49 : 17) : 0);
-    LabStatus status = with_formulas ? measure_formulas(&progress, runs, set, error) : LAB_OK;
-    status = status == LAB_OK && with_random ? measure_random(&progress, runs, set, error) : status;
+    LabStatus status = with_formulas ? measure_formulas(def, runs, set, error) : LAB_OK;
+    status = status == LAB_OK && with_random ? measure_random(def, runs, set, error) : status;
     free(runs);
-    return status;
+    return claims_status(def, status);
 }
 
 // ---------------------------------------------------------------- the relay
@@ -341,26 +337,26 @@ LabStatus claims_accuracy(const VerifyDef *def, ClaimSet *set, LabError *error)
 #define RELAY_DELAY FL_MS(50)
 
 /// Everybody by the global clock (GLOBAL) or by one-way delays (in LOCAL's place).
-static LabStatus play_relay(const Material *material, Progressing *progress, Runs *runs,
-                            LabError *error)
+static LabStatus play_relay(const VerifyDef *def, const Material *material, const char *name,
+                            Runs *runs, LabError *error)
 {
     LabStatus status = LAB_OK;
     runs->count = material->run_count < RUNS_MAX ? material->run_count : RUNS_MAX;
     for (int32_t r = 0; r < runs->count && status == LAB_OK; r++) {
         for (int32_t m = 0; m < MODES && status == LAB_OK; m++) {
             AccuracyFigures figures[DELAYS];
-            AccuracyPlay play =
-                accuracy_play_default(material, r, progress->def->seed + (uint64_t)r);
+            AccuracyPlay play = accuracy_play_default(material, r, def->seed + (uint64_t)r);
             play.mode[0] = m == GLOBAL ? FL_TIME_GLOBAL : FL_TIME_ONE_WAY;
             play.mode_count = 1;
             play.relay = RELAY_DELAY;
             play.host_mode = play.mode[0];
-            status = accuracy_play(&play, figures, NULL, NULL, error);
+            LabUnit unit = lab_unit_of(figures, sizeof figures, seconds_of(def), "%s/%d/%d", name,
+                                       (int)r, (int)m);
+            status = lab_unit(def->units, &unit, play_one, &play, error);
             for (int32_t d = 0; d < DELAYS; d++) {
                 runs->f[r][d][m] = figures[d];
             }
         }
-        step_on(progress);
     }
     return status;
 }
@@ -387,7 +383,6 @@ static void judge_l1(const Runs *runs, const char *name, Finding *finding)
 LabStatus claims_relay(const VerifyDef *def, ClaimSet *set, LabError *error)
 {
     LabRun run = lab_run_of(def, 4, 20);
-    Progressing progress = {.def = def, .of = run.runs + 9};
     Material material = {0};
     Runs *runs = (Runs *)calloc(1, sizeof *runs);
     if (runs == NULL) {
@@ -395,17 +390,17 @@ LabStatus claims_relay(const VerifyDef *def, ClaimSet *set, LabError *error)
     }
     FlTime length = def->full ? FL_SEC(350) : FL_SEC(100);
     LabStatus status = material_bots(&run, length, &material, error);
-    status = status == LAB_OK ? play_relay(&material, &progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? play_relay(def, &material, "bots", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_l1(runs, "bots", claims_finding(set, "L1"));
     }
     material_free(&material);
     status = status == LAB_OK ? material_trace(def->trace, FL_SEC(30), &material, error) : status;
-    status = status == LAB_OK ? play_relay(&material, &progress, runs, error) : status;
-    if (status == LAB_OK) {
+    status = status == LAB_OK ? play_relay(def, &material, "match01", runs, error) : status;
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_l1(runs, "match01", claims_finding(set, "L1"));
     }
     material_free(&material);
     free(runs);
-    return status;
+    return claims_status(def, status);
 }

@@ -11,8 +11,9 @@ enum { JITTER_0, JITTER_100, JITTER_180, JITTERS };
 enum {
     BASE,
     THIRD, // base/3
-    ONE,   // schedule1
-    TWO,   // schedule2
+    ONE,   // schedule1, of 2005
+    ONE_THESIS,
+    TWO, // schedule2
     CHANCE,
     TABLE, // deterministic
     MAIN,
@@ -25,6 +26,10 @@ enum {
     TABLE_WAITING,
     TABLE_ALL,
     TABLE_ERRORS,
+    CHANCE_APPENDIX, // with waiting as appendix B has it
+    CHANCE_APPENDIX_ALL,
+    TABLE_APPENDIX,
+    TABLE_APPENDIX_ALL,
     POLICIES
 };
 
@@ -52,6 +57,9 @@ double figure_near(const FairnessFigures *figures);
 
 /// One figure of a policy by that of another, run by run.
 Estimate ratio_of(const Played *played, int32_t jitter, FigureFn fn, int32_t above, int32_t below);
+
+/// A unit: plays a FairnessPlay; figures per policy.
+LabStatus claims_play_fairness(const void *def, void *figures, Text *text, LabError *error);
 
 /// F1 to F20 as far as this material says.
 void claims_judge_fairness(const Played *played, ClaimSet *set);

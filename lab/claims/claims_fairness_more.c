@@ -27,26 +27,44 @@ static double every_for(double all, double wanted)
     return every < 1.0 ? 1.0 : every;
 }
 
-/// One run with a threshold: first how many updates there are, then three policies that spend a
-/// given number.
-static LabStatus play_threshold(FairnessPlay *play, double distance, const FairnessFigures *known,
-                                FairnessFigures figures[SPENDERS], LabError *error)
+/// Counts the updates that base and base/3 send at a threshold.
+static LabStatus count_updates(FairnessPlay *play, double distance, double *base, double *third,
+                               LabError *error)
 {
-    const FlSendWeights accumulated = {1, 0, 0};
-    FairnessFigures all;
+    FairnessFigures all[2];
     play->trigger.distance = distance;
-    play->policy[0] = fl_send_base();
-    play->policy_count = 1;
-    LabStatus status = fairness_play(play, &all, NULL, error);
+    play->policy[0] = fl_send_make(FL_SEND_BASE);
+    play->policy[1] = fl_send_make(FL_SEND_BASE);
+    play->policy[1].every = 3.0;
+    play->policy_count = 2;
+    LabStatus status = fairness_play(play, all, NULL, error);
+    *base = (double)all[0].updates_sent;
+    *third = (double)all[1].updates_sent;
+    return status;
+}
+
+/// One run with a threshold: first how many updates there are, with it and with the one that all
+/// other claims are played with; then three policies that spend a given number.
+static LabStatus play_threshold(const void *def, void *ctx, Text *text, LabError *error)
+{
+    FairnessPlay given = *(const FairnessPlay *)def;
+    FairnessPlay *play = &given;
+    FairnessFigures *figures = (FairnessFigures *)ctx;
+    double distance = play->trigger.distance;
+    double many;
+    double few;
+    double updates;
+    double third;
+    (void)text;
+    LabStatus status = count_updates(play, thresholds[KNOWN], &many, &few, error);
+    status = status == LAB_OK ? count_updates(play, distance, &updates, &third, error) : status;
     if (status != LAB_OK) {
         return status;
     }
-    double updates = (double)all.updates_sent;
-    double few = (double)known[THIRD].updates_sent;
-    double many = NEARLY_ALL * (double)known[BASE].updates_sent;
-    play->policy[SMALL_TABLE] = fl_send_deterministic(accumulated);
-    play->policy[SMALL_CHANCE] = fl_send_probabilistic(FL_FORM_MAIN, accumulated);
-    play->policy[LARGE_TABLE] = fl_send_deterministic(accumulated);
+    many *= NEARLY_ALL;
+    play->policy[SMALL_TABLE] = fl_send_make(FL_SEND_DETERMINISTIC);
+    play->policy[SMALL_CHANCE] = fl_send_make(FL_SEND_PROBABILISTIC);
+    play->policy[LARGE_TABLE] = fl_send_make(FL_SEND_DETERMINISTIC);
     play->policy[SMALL_TABLE].every = every_for(updates, few);
     play->policy[SMALL_CHANCE].every = every_for(updates, few);
     play->policy[LARGE_TABLE].every = every_for(updates, many);
@@ -122,13 +140,16 @@ LabStatus claims_thresholds(const VerifyDef *def, const Material *material, cons
         for (int32_t r = 0; r < played->runs && status == LAB_OK; r++) {
             FairnessFigures figures[SPENDERS];
             FairnessPlay play = fairness_play_default(material, r, def->seed + (uint64_t)r);
-            status = play_threshold(&play, thresholds[t], played->f[JITTER_0][r], figures, error);
+            play.trigger.distance = thresholds[t];
+            LabUnit unit = lab_unit_of(figures, sizeof figures, def->full ? 0.4 : 0.2,
+                                       "%s/threshold/%g/%d", played->name, thresholds[t], (int)r);
+            status = lab_unit(def->units, &unit, play_threshold, &play, error);
             for (int32_t s = 0; s < SPENDERS && status == LAB_OK; s++) {
                 spent->f[t][s][r] = figures[s];
             }
         }
     }
-    if (status == LAB_OK) {
+    if (status == LAB_OK && !lab_units_missing(def->units)) {
         judge_f21(played, spent, set);
         judge_f22(played, spent, SMALL_TABLE, "deterministic", set);
         judge_f22(played, spent, SMALL_CHANCE, "probabilistic", set);

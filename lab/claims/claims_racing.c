@@ -31,10 +31,7 @@ static void judge_r1(const RaceMeasured *m, Finding *finding)
     for (int32_t s = 0; s < PAPERS; s++) {
         race_say_range(&words, m, "delay", s);
     }
-    race_conclude(
-        &j, finding, &words,
-        ", where everything is late: the car stands on the grid, and they disagree whenever "
-        "it leads");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -53,9 +50,7 @@ static void judge_r2(const RaceMeasured *m, Finding *finding)
         race_say_at(&words, m, cell, CAUSALITY);
         race_say_at(&words, m, cell, BOTH);
     }
-    race_conclude(&j, finding, &words,
-                  ": the other way is 75±10 ms throughout, and some 3 % of its "
-                  "updates miss the limit");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -70,7 +65,7 @@ static void judge_r3(const RaceMeasured *m, Finding *finding)
                      far, "causality");
     race_say_at(&words, m, near, CAUSALITY);
     race_say_at(&words, m, far, CAUSALITY);
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -86,7 +81,7 @@ static void judge_r4(const RaceMeasured *m, Finding *finding)
         race_say_times(&words, m, far, near, s);
     }
     text_add(&words, " from 25 to 125 ms");
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -108,7 +103,7 @@ static void judge_r5(const RaceMeasured *m, Finding *finding)
     race_say_range(&words, m, "delay", BOTH);
     race_say_at(&words, m, race_delay_cell(m, 100.0, 10.0), CAUSALITY);
     race_say_at(&words, m, race_delay_cell(m, 100.0, 10.0), BOTH);
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -133,10 +128,7 @@ static void judge_r6(const RaceMeasured *m, Finding *finding)
         text_add(&words, "%s%s %+.2g %% at most", words.count > 0 ? ", " : "",
                  race_claim_schemes[s], 100.0 * most);
     }
-    race_conclude(
-        &j, finding, &words,
-        "; why, we think: the more delays vary, the more often an update overtakes another, "
-        "and the newest is younger");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -155,10 +147,7 @@ static void judge_r7(const RaceMeasured *m, Finding *finding)
                  100.0 * race_figure(m, race_rate, small, CAUSALITY).mean,
                  100.0 * race_figure(m, race_rate, large, CAUSALITY).mean);
     }
-    race_conclude(
-        &j, finding, &words,
-        ": with the mean at the limit itself the share that is late is the same, whatever the "
-        "deviation");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -196,7 +185,7 @@ static void judge_r8(const RaceMeasured *m, Finding *finding)
         judge_crossing(m, race_delay_cell(m, 50.0, sd_ms), race_delay_cell(m, 100.0, sd_ms), NC, &j,
                        &words);
     }
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -215,7 +204,7 @@ static void judge_r9(const RaceMeasured *m, Finding *finding)
         say_difference(&words, m, cell, NC);
     }
     text_add(&words, " (where nothing is in time, the car stands on the grid)");
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -236,7 +225,7 @@ static void judge_r10(const RaceMeasured *m, Finding *finding)
         text_add(&words, "%s%s within ± %.2g car lengths", words.count > 0 ? ", " : "",
                  race_claim_schemes[s], most);
     }
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -256,8 +245,22 @@ static void judge_r11(const RaceMeasured *m, Finding *finding)
     for (int32_t s = 0; s < PAPERS; s++) {
         race_say_range(&words, m, "loss", s);
     }
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
+}
+
+/// How much a's rate rises from one point to another, minus `factor` times b's rise.
+static Estimate rise_contrast(const RaceMeasured *m, int32_t to, int32_t from, int32_t a,
+                              double factor, int32_t b)
+{
+    double values[CLAIM_PAIRS];
+    for (int32_t r = 0; r < m->races; r++) {
+        const RaceFigures *after = &m->figures[(to * m->races + r) * CLAIM_SCHEMES];
+        const RaceFigures *before = &m->figures[(from * m->races + r) * CLAIM_SCHEMES];
+        values[r] = race_rate(&after[a]) - race_rate(&before[a]) -
+                    factor * (race_rate(&after[b]) - race_rate(&before[b]));
+    }
+    return estimate_mean(values, m->races);
 }
 
 static void judge_r12(const RaceMeasured *m, Finding *finding)
@@ -266,18 +269,20 @@ static void judge_r12(const RaceMeasured *m, Finding *finding)
     int32_t most = race_loss_cell(m, 0.2);
     RaceJudgement j = {0};
     Text words = {0};
+    Estimate more = rise_contrast(m, most, none, CAUSALITY, 2.0, NC);
+    Estimate less = rise_contrast(m, most, none, CAUSALITY, 0.5, NC);
+    Verdict alike = verdict_worse(judge_below(more, 0.0), judge_above(less, 0.0));
     for (int32_t s = 0; s < PAPERS; s++) {
         Estimate rise = race_contrast(m, race_rate, most, s, 1.0, none, s);
-        Verdict verdict = s == CAUSALITY ? judge_above(rise, 0.0)
-                          : s == NC      ? VERDICT_HOLDS
-                                         : race_judge_times(m, most, s, none, s, 0.0, 2.0);
+        Verdict verdict = s == NC          ? judge_above(rise, 0.0)
+                          : s == CAUSALITY ? verdict_worse(judge_above(rise, 0.0), alike)
+                                           : race_judge_times(m, most, s, none, s, 0.0, 2.0);
         race_judge_point(&j, verdict, m, most, race_claim_schemes[s]);
         race_say_times(&words, m, most, none, s);
         text_add(&words, " (%+.2g ± %.2g %%)", 100.0 * rise.mean, 100.0 * rise.ci95);
     }
     text_add(&words, " from 0 to 20 %% lost");
-    race_conclude(&j, finding, &words,
-                  "; what is lost is missed until the next update, a quarter of a second later");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -288,7 +293,7 @@ static void judge_r13(const RaceMeasured *m, Finding *finding)
     for (int32_t s = NC; s <= CAUSALITY; s++) {
         judge_crossing(m, race_loss_cell(m, 0.05), race_loss_cell(m, 0.15), s, &j, &words);
     }
-    race_conclude(&j, finding, &words, "");
+    race_conclude(&j, finding, &words);
     text_free(&words);
 }
 
@@ -336,11 +341,7 @@ static void judge_r15(const RaceMeasured *m, Finding *finding)
         text_add(&words, "%s%s %+.2g ± %.2g %%", i > 0 ? ", " : "", steps[i].words,
                  100.0 * off.mean, 100.0 * off.ci95);
     }
-    finding_add(finding, verdict,
-                "%s of all moments (all points); why, we think: three updates span half a second "
-                "and more, so the parabola goes by an acceleration of long ago; and what is "
-                "corrected in steps is wrong for longer, though it jumps less",
-                text_of(&words));
+    finding_add(finding, verdict, "%s of all moments (all points)", text_of(&words));
     text_free(&words);
 }
 
@@ -358,8 +359,7 @@ static const Judge judges[] = {
     {"R13", judge_r13}, {"R14", judge_r14}, {"R15", judge_r15},
 };
 
-static LabStatus measure(const VerifyDef *def, const RaceSweep *sweep, RaceMeasured *m,
-                         LabError *error)
+static LabStatus measure(const RaceSweep *sweep, RaceMeasured *m, LabError *error)
 {
     m->races = sweep->material->count;
     m->cell_count = race_cells(m->cells);
@@ -371,9 +371,6 @@ static LabStatus measure(const VerifyDef *def, const RaceSweep *sweep, RaceMeasu
     LabStatus status = LAB_OK;
     for (int32_t c = 0; c < m->cell_count && status == LAB_OK; c++) {
         status = race_sweep_cell(sweep, &m->cells[c], m->figures + (size_t)c * cell_size, error);
-        if (def->progress_fn != NULL) {
-            def->progress_fn(def->progress_ctx, c + 1, m->cell_count);
-        }
     }
     return status;
 }
@@ -395,17 +392,19 @@ LabStatus claims_racing(const VerifyDef *def, ClaimSet *set, LabError *error)
         .material = &material,
         .seed = def->seed,
         .repeats = def->full ? 8 : 1,
+        .units = def->units,
     };
     RaceMeasured measured = {0};
     LabStatus status = race_material_traces(RACE_DATA, 2, &material, error);
     FL_ASSERT(material.count <= CLAIM_PAIRS);
-    status = status == LAB_OK ? measure(def, &sweep, &measured, error) : status;
-    for (size_t i = 0; i < sizeof judges / sizeof *judges && status == LAB_OK; i++) {
+    status = status == LAB_OK ? measure(&sweep, &measured, error) : status;
+    bool known = status == LAB_OK && !lab_units_missing(def->units);
+    for (size_t i = 0; i < sizeof judges / sizeof *judges && known; i++) {
         if (claims_wants(set, judges[i].id)) {
             judges[i].judge_fn(&measured, claims_finding(set, judges[i].id));
         }
     }
     free(measured.figures);
     race_material_free(&material);
-    return status;
+    return claims_status(def, status);
 }

@@ -65,8 +65,8 @@ typedef struct RaceJudgement {
 void race_judge_point(RaceJudgement *j, Verdict verdict, const RaceMeasured *m, int32_t cell,
                       const char *what);
 
-/// The words, then the points that do not hold, then why. Ends the judgement.
-void race_conclude(RaceJudgement *j, Finding *finding, const Text *words, const char *why);
+/// The words, then the points that do not hold. Ends the judgement.
+void race_conclude(RaceJudgement *j, Finding *finding, const Text *words);
 
 /// Mean rates over a sweep, in percent: "nc 18 to 46 %".
 void race_say_range(Text *words, const RaceMeasured *m, const char *sweep, int32_t scheme);

@@ -129,11 +129,11 @@ void race_judge_point(RaceJudgement *j, Verdict verdict, const RaceMeasured *m, 
     }
 }
 
-void race_conclude(RaceJudgement *j, Finding *finding, const Text *words, const char *why)
+void race_conclude(RaceJudgement *j, Finding *finding, const Text *words)
 {
     bool odd = j->but.count > 0;
-    finding_add(finding, j->verdict, "%.300s%s%.200s%s", text_of(words), odd ? "; but " : "",
-                text_of(&j->but), odd ? why : "");
+    finding_add(finding, j->verdict, "%.300s%s%.200s", text_of(words), odd ? "; but " : "",
+                text_of(&j->but));
     text_free(&j->but);
 }
 

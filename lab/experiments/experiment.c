@@ -2,7 +2,10 @@
 #include "lab/experiments/experiment.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define COLUMNS_MOST 32 // of a table
 
 #define EXPERIMENT_ROW(name) &experiment_##name,
 const Experiment *const experiments[] = {EXPERIMENT_TABLE(EXPERIMENT_ROW)};
@@ -31,16 +34,80 @@ void lab_result_free(LabResult *result)
     *result = (LabResult){0};
 }
 
+/// An experiment that is one unit.
+typedef struct Whole {
+    const Experiment *experiment;
+    const LabRun *run;
+    const void *settings;
+    LabResult *result; ///< Filled in where it is played.
+} Whole;
+
+/// The text is the result as JSON.
+static LabStatus play_whole(const void *ctx, void *figures, Text *text, LabError *error)
+{
+    const Whole *whole = (const Whole *)ctx;
+    LabResult *result = whole->result;
+    LabRun run = *whole->run;
+    run.units = NULL;
+    (void)figures;
+    LabStatus status = whole->experiment->run_fn(&run, whole->settings, result, error);
+    if (status != LAB_OK) {
+        return status;
+    }
+    json_t *all = json_object();
+    (void)json_object_set(all, "rows", result->rows);
+    (void)json_object_set_new(all, "series", json_string(text_of(&result->series)));
+    (void)json_object_set_new(all, "picture", json_string(text_of(&result->picture)));
+    char *words = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    if (words == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
+    text_add(text, "%s", words);
+    free(words);
+    return LAB_OK;
+}
+
+static void read_whole(const char *words, LabResult *result)
+{
+    json_t *all = json_loads(words, 0, NULL);
+    text_add(&result->series, "%s", json_string_value(json_object_get(all, "series")));
+    text_add(&result->picture, "%s", json_string_value(json_object_get(all, "picture")));
+    (void)json_array_extend(result->rows, json_object_get(all, "rows"));
+    json_decref(all);
+}
+
+static LabStatus run_whole(const Experiment *experiment, const LabRun *run, const void *settings,
+                           LabResult *result, LabError *error)
+{
+    LabResult played = {.rows = json_array()};
+    Whole whole = {experiment, run, settings, &played};
+    Text words = {0};
+    char nothing = 0;
+    LabUnit unit = lab_unit_of(&nothing, 1, 1.0, "all");
+    unit.text = &words;
+    LabStatus status = lab_unit(run->units, &unit, play_whole, &whole, error);
+    if (status == LAB_OK && words.count > 0) {
+        read_whole(text_of(&words), result);
+    }
+    lab_result_free(&played);
+    text_free(&words);
+    return status;
+}
+
 LabStatus experiment_run(const Experiment *experiment, const LabRun *run, const void *settings,
                          LabResult *result, LabError *error)
 {
     *result = (LabResult){.rows = json_array()};
     *error = (LabError){{0}};
+    bool here = experiment->has_units || run->units == NULL;
     LabStatus status = result->rows == NULL ? lab_fail(error, LAB_FAILED, "out of memory")
-                                            : experiment->run_fn(run, settings, result, error);
+                       : here               ? experiment->run_fn(run, settings, result, error)
+                                            : run_whole(experiment, run, settings, result, error);
     if (status == LAB_OK && (result->series.failed || result->picture.failed)) {
         status = lab_fail(error, LAB_FAILED, "out of memory");
     }
+    status = status == LAB_OK && lab_units_missing(run->units) ? LAB_PENDING : status;
     if (status != LAB_OK) {
         lab_result_free(result);
     }
@@ -202,11 +269,11 @@ int32_t experiment_columns_shown(const Experiment *experiment, const json_t *row
 
 void experiment_table(const Experiment *experiment, const LabResult *result, Text *text)
 {
-    int width[16] = {0};
+    int width[COLUMNS_MOST] = {0};
     char cell[LAB_CELL_BYTES];
     int32_t columns = experiment_columns_shown(experiment, result->rows);
     size_t rows = json_array_size(result->rows);
-    FL_ASSERT(columns <= 16);
+    FL_ASSERT(columns <= COLUMNS_MOST);
     for (int32_t c = 0; c < columns; c++) {
         width[c] = width_of(experiment->columns[c].title);
         for (size_t r = 0; r < rows; r++) {

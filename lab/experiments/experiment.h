@@ -14,7 +14,7 @@
 #include "fairlead/base.h"
 #include "lab/figures/chart.h"
 #include "lab/figures/text.h"
-#include "lab/world/lab_run.h"
+#include "lab/world/lab_unit.h"
 
 #define LAB_NUMBERS_CAPACITY 64
 
@@ -69,7 +69,8 @@ typedef struct Experiment {
     int32_t column_count;
     const ChartSpec *charts; ///< For its report.
     int32_t chart_count;
-    bool draws; ///< It fills in the result's picture.
+    bool draws;     ///< It fills in the result's picture.
+    bool has_units; ///< It asks LabRun's units for its runs; else it is one unit as a whole.
 } Experiment;
 
 /// No experiment's settings are larger.
@@ -79,7 +80,12 @@ typedef struct Experiment {
 #define EXPERIMENT_TABLE(X)                                                                        \
     X(accuracy)                                                                                    \
     X(fairness)                                                                                    \
-    X(tradeoff) X(liar) X(racing) X(finish) X(simultaneity) X(attention) X(duels) X(scale) X(crowd)
+    X(tradeoff)                                                                                    \
+    X(liar)                                                                                        \
+    X(racing)                                                                                      \
+    X(finish)                                                                                      \
+    X(simultaneity)                                                                                \
+    X(attention) X(duels) X(scale) X(crowd) X(quality) X(judge) X(shots) X(prediction) X(fields)
 
 #define EXPERIMENT_DECLARE(name) extern const Experiment experiment_##name;
 EXPERIMENT_TABLE(EXPERIMENT_DECLARE)
@@ -92,6 +98,7 @@ extern const int32_t experiment_count;
 const Experiment *experiment_find(const char *name);
 
 /// Runs it. *result is empty unless the answer is LAB_OK; free it with lab_result_free.
+/// LAB_PENDING: units were left to others.
 LabStatus experiment_run(const Experiment *experiment, const LabRun *run, const void *settings,
                          LabResult *result, LabError *error);
 void lab_result_free(LabResult *result);

@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 
+#include "motion/motion.h"
+
 /// A track is one life, so within it no cut happens and any one number will do.
 #define ONE_LIFE 0
 #define FIRST_UPDATES 64
+#define SHORTEST FL_MS(20) // no receiver is taken to be nearer
 
 static bool is_update(FlTrigger trigger)
 {
@@ -69,7 +72,14 @@ static FlExporter *exporter_for(Reckoning *reckoning, const TraceTrack *track,
     if (reckoning->exporting && reckoning->entity == track->id) {
         fl_exporter_cut(&reckoning->exporter);
     } else {
-        fl_exporter_init(&reckoning->exporter, def);
+        FlExporterDef own = *def;
+        reckoning->experience = (FlExperience){0};
+        own.experience = &reckoning->experience;
+        fl_exporter_init(&reckoning->exporter, &own);
+        if (reckoning->longest_ns > 0) {
+            FlTime shortest = fl_time_min(reckoning->shortest_ns, reckoning->longest_ns);
+            fl__exporter_receivers(&reckoning->exporter, shortest, reckoning->longest_ns);
+        }
     }
     reckoning->exporting = true;
     reckoning->entity = track->id;
@@ -168,7 +178,12 @@ FlResult reckon_run(const Trace *trace, const ReckonDef *def, ReckonResult *resu
     result->update_count = calloc(tracks, sizeof *result->update_count);
     result->views = calloc(views > 0 ? views : 1, sizeof *result->views);
     FlResult status = result->update_count != NULL && result->views != NULL ? FL_OK : FL_NO_MEMORY;
-    Reckoning reckoning = {0};
+    Reckoning reckoning = {.shortest_ns = FL_FOREVER};
+    for (int32_t d = 0; d < def->delay_count; d++) { // as an owner knows from its ledger
+        FlTime delay = def->delays_ns[d] > SHORTEST ? def->delays_ns[d] : SHORTEST;
+        reckoning.shortest_ns = fl_time_min(reckoning.shortest_ns, delay);
+        reckoning.longest_ns = delay > reckoning.longest_ns ? delay : reckoning.longest_ns;
+    }
     for (int32_t t = 0; t < trace->track_count && status == FL_OK; t++) {
         status = run_track(&reckoning, trace, def, t, result);
         if (def->progress_fn != NULL) {

@@ -46,7 +46,10 @@ void reckon_free(ReckonResult *result);
 /// lives.
 typedef struct Reckoning {
     FlExporter exporter;
-    bool exporting; ///< The exporter is `entity`'s.
+    FlExperience experience; ///< Its owner's, who has one entity.
+    FlTime shortest_ns;      ///< The owner's receivers: the nearest,
+    FlTime longest_ns;       ///< and the furthest; 0: it does not know.
+    bool exporting;          ///< The exporter is `entity`'s.
     int64_t entity;
     FlMotion *updates;
     int32_t update_count;

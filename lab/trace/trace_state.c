@@ -19,13 +19,11 @@ FlState trace_state(const Trace *trace, int32_t sample, FlSampler *sampler)
         .position = trace_position(trace, sample),
         .facing = facing_of(trace, sample),
     };
-    FlResult result = FL_OK;
-    if (trace_has_velocity(trace)) {
+    bool has_velocity = trace_has_velocity(trace);
+    if (has_velocity) {
         state.velocity = trace_velocity(trace, sample);
-        result = fl_sampler_add_with_velocity(sampler, &state);
-    } else {
-        result = fl_sampler_add(sampler, &state);
     }
+    FlResult result = fl_sampler_add(sampler, &state, has_velocity);
     FL_ASSERT(result == FL_OK); // the reader let only finite values in order of time through
     if (trace->column[TRACE_YAW_RATE] != NULL) {
         state.turn_rate = trace->column[TRACE_YAW_RATE][sample];

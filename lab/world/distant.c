@@ -1,5 +1,6 @@
-// Datagrams through room `impair`, in and out of a session.
+// Datagrams through module `impair`, in and out of a session.
 #include "lab/world/distant.h"
+#include "impair/impair.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ FlResult distant_net_open(FlNet **net)
 static FlResult open_way(const DistantDef *def, uint32_t link, FlImpair **impair, FlFlight **flight)
 {
     FlImpairDef way = fl_impair_def_default();
-    FlFlightDef queue = fl_flight_def_default();
+    FlFlightDef queue = fl__flight_def_default();
     way.settings = def->way;
     way.seed = def->seed;
     way.link = link;
@@ -25,7 +26,7 @@ static FlResult open_way(const DistantDef *def, uint32_t link, FlImpair **impair
     queue.capacity = def->flight_capacity;
     queue.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
     FlResult result = fl_impair_create(&way, impair);
-    return result == FL_OK ? fl_flight_create(&queue, flight) : result;
+    return result == FL_OK ? fl__flight_create(&queue, flight) : result;
 }
 
 static FlResult open_ways(const DistantDef *def, Distant *node)
@@ -60,10 +61,10 @@ FlResult distant_open(const DistantDef *def, FlTime now, Distant *node)
 void distant_close(Distant *node)
 {
     if (node->session != NULL) {
-        fl_session_destroy(node->session);
+        fl_session_close(node->session);
     }
-    fl_flight_destroy(node->arriving);
-    fl_flight_destroy(node->leaving);
+    fl__flight_destroy(node->arriving);
+    fl__flight_destroy(node->leaving);
     fl_impair_destroy(node->in);
     fl_impair_destroy(node->out);
     if (node->owns_net) {
@@ -77,8 +78,8 @@ FlResult distant_set(Distant *node, FlTime now, const FlImpairSettings *way)
     if (node->in == NULL) {
         return FL_OK;
     }
-    FlResult result = fl_impair_set(node->in, now, way);
-    return result == FL_OK ? fl_impair_set(node->out, now, way) : result;
+    FlResult result = fl__impair_set(node->in, now, way);
+    return result == FL_OK ? fl__impair_set(node->out, now, way) : result;
 }
 
 // ---------------------------------------------------------------- datagrams
@@ -108,7 +109,7 @@ static void forward(FlImpair *way, FlFlight *flight, FlTime now, FlAddress peer,
 {
     FlFate fate = fl_impair_send(way, now, count);
     for (int32_t i = 0; i < fate.copy_count; i++) {
-        FlResult pushed = fl_flight_push(flight, fate.deliver_at[i], tag_of(peer), bytes, count);
+        FlResult pushed = fl__flight_push(flight, fate.deliver_at[i], tag_of(peer), bytes, count);
         (void)pushed;
     }
 }
@@ -146,7 +147,7 @@ void distant_receive(Distant *node, FlTime now)
             }
         }
     }
-    while (node->arriving != NULL && fl_flight_take(node->arriving, now, &packet, 1) == 1) {
+    while (node->arriving != NULL && fl__flight_take(node->arriving, now, &packet, 1) == 1) {
         take_in(node, address_of(packet.tag), packet.data, packet.bytes, now);
     }
 }
@@ -174,14 +175,9 @@ void distant_send(Distant *node, FlTime now)
             forward(node->out, node->leaving, now, out.to, out.bytes, out.count);
         }
     }
-    while (node->leaving != NULL && fl_flight_take(node->leaving, now, &packet, 1) == 1) {
+    while (node->leaving != NULL && fl__flight_take(node->leaving, now, &packet, 1) == 1) {
         put_out(node, address_of(packet.tag), packet.data, packet.bytes);
     }
-}
-
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
 }
 
 FlTime distant_deadline(const Distant *node, FlTime now)
@@ -189,8 +185,8 @@ FlTime distant_deadline(const Distant *node, FlTime now)
     FlTime next = fl_session_deadline(node->session, distant_time(node, now));
     next = next == FL_FOREVER ? next : next - node->clock_shift;
     if (node->in != NULL) {
-        next = earlier(next, fl_flight_next(node->arriving));
-        next = earlier(next, fl_flight_next(node->leaving));
+        next = fl_time_min(next, fl__flight_next(node->arriving));
+        next = fl_time_min(next, fl__flight_next(node->leaving));
     }
     return next;
 }

@@ -1,6 +1,6 @@
 // A session on a socket of its own, as far away as one likes: for runs outside virtual time.
 //
-// What comes and goes, whoever it is from or for, passes room `impair`, as in `fairlead wan`, so
+// What comes and goes, whoever it is from or for, passes module `impair`, as in `fairlead wan`, so
 // that a process on the same machine is as far away as in the virtual world; and it has a clock of
 // its own (the machine's, shifted), so that nobody gains by sharing one.
 //
@@ -11,6 +11,7 @@
 #include "fairlead/impair.h"
 #include "fairlead/net.h"
 #include "fairlead/session.h"
+#include "impair/impair.h"
 
 /// Somebody between a node and its socket, who may note what passes, or be all the network there
 /// is. One datagram at a time.

@@ -7,10 +7,14 @@
 
 #include "fairlead/base.h"
 
+/// Where the results of units come from: lab_unit.h.
+typedef struct LabUnits LabUnits;
+
 /// What every experiment is told.
 typedef struct LabRun {
     uint64_t seed;
     int32_t runs;
+    LabUnits *units;                                          ///< Or NULL: all is played here.
     bool plain;                                               ///< Sessions that are not sealed.
     void (*progress_fn)(void *ctx, int64_t done, int64_t of); ///< Or NULL.
     void *progress_ctx;
@@ -20,6 +24,7 @@ typedef enum LabStatus {
     LAB_OK,
     LAB_BAD_INPUT, ///< The caller's: a file or a setting.
     LAB_FAILED,    ///< The world's.
+    LAB_PENDING,   ///< Units were left to other processes: there is no result here.
 } LabStatus;
 
 /// One line for people.

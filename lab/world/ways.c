@@ -1,5 +1,6 @@
 // Ways of their own, and the shared one.
 #include "lab/world/ways.h"
+#include "impair/impair.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ FlResult ways_init(Ways *ways, int32_t node_capacity, uint64_t seed)
     }
     FlRandom place = {.seed = seed, .stream = STREAM_PLACE};
     for (int32_t i = 0; i < node_capacity; i++) {
-        ways->x[i] = fl_random_unit(&place);
-        ways->y[i] = fl_random_unit(&place);
+        ways->x[i] = fl_random_between(&place, 0.0, 1.0);
+        ways->y[i] = fl_random_between(&place, 0.0, 1.0);
     }
     return FL_OK;
 }
@@ -65,7 +66,7 @@ FlResult ways_set(Ways *ways, int32_t from, int32_t to, FlTime now,
     FL_ASSERT(from >= 0 && from < ways->node_capacity && to >= 0 && to < ways->node_capacity);
     FlImpair **way = &ways->own[place_of(ways, from, to)];
     if (*way != NULL) {
-        return fl_impair_set(*way, now, settings);
+        return fl__impair_set(*way, now, settings);
     }
     FlResult result = make(ways, settings, link, way);
     ways->own_count[from] += result == FL_OK ? 1 : 0;
@@ -80,7 +81,7 @@ FlResult ways_default(Ways *ways, FlTime now, const FlImpairSettings *settings, 
         return FL_BAD_VALUE;
     }
     ways->side_ns = (double)side_ns;
-    return ways->shared != NULL ? fl_impair_set(ways->shared, now, settings)
+    return ways->shared != NULL ? fl__impair_set(ways->shared, now, settings)
                                 : make(ways, settings, LINK_SHARED, &ways->shared);
 }
 

@@ -1,4 +1,4 @@
-// How datagrams travel between the nodes of a world: room `impair`, one object per direction, and
+// How datagrams travel between the nodes of a world: module `impair`, one object per direction, and
 // one shared by all pairs that have none of their own.
 //
 // Nodes lie in a square by chance. Where a way is the shared one, the distance between its ends is

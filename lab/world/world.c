@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "impair/impair.h"
 #include "lab/world/heap.h"
 #include "lab/world/ways.h"
+#include "seal/seal.h"
 
 /// An arbitrary moment at which all worlds begin; only tokens look at it.
 #define WORLD_UNIX_S UINT64_C(1700000000)
@@ -64,13 +66,14 @@ WorldNodeDef world_node_def_default(void)
 {
     WorldNodeDef def = {.session = fl_session_def_default()};
     def.session.role = FL_ROLE_CLIENT;
+    def.session.tuning.show.convergence = FL_CONVERGENCE_AT_ONCE; // measured as placed
     return def;
 }
 
 static FlResult reserve(World *world)
 {
     size_t nodes = (size_t)world->def.node_capacity;
-    FlFlightDef flight = fl_flight_def_default();
+    FlFlightDef flight = fl__flight_def_default();
     flight.capacity = world->def.flight_capacity;
     flight.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
     world->nodes = (Node *)calloc(nodes, sizeof *world->nodes);
@@ -79,7 +82,7 @@ static FlResult reserve(World *world)
         return FL_NO_MEMORY;
     }
     FlResult result = ways_init(&world->ways, world->def.node_capacity, world->def.seed);
-    result = result == FL_OK ? fl_flight_create(&flight, &world->flight) : result;
+    result = result == FL_OK ? fl__flight_create(&flight, &world->flight) : result;
     return result != FL_OK
                ? result
                : heap_init(&world->heap, 1 + world->def.node_capacity + world->def.actor_capacity);
@@ -103,7 +106,7 @@ FlResult world_create(const WorldDef *def, World **out)
     world->heap.rank[0] = RANK_FLIGHT;
     world->stats.hash = UINT64_C(0xcbf29ce484222325);
     world->key_random = (FlRandom){.seed = def->seed, .stream = STREAM_KEY};
-    FlSealRandom random = fl_seal_random_seeded(&world->key_random);
+    FlSealRandom random = fl__seal_random_seeded(&world->key_random);
     fl_seal_key(&random, world->key);
     *out = world;
     return FL_OK;
@@ -115,10 +118,10 @@ void world_destroy(World *world)
         return;
     }
     for (int32_t i = 0; i < world->node_count; i++) {
-        fl_session_destroy(world->nodes[i].session);
+        fl_session_close(world->nodes[i].session);
     }
     ways_free(&world->ways);
-    fl_flight_destroy(world->flight);
+    fl__flight_destroy(world->flight);
     heap_free(&world->heap);
     free(world->nodes);
     free(world->actors);
@@ -229,7 +232,7 @@ static FlResult make_token(World *world, Node *node, const WorldNodeDef *def, ui
         .address_count = 1,
         .address = {world_address(def->host)},
     };
-    FlSealRandom random = fl_seal_random_seeded(&node->random);
+    FlSealRandom random = fl__seal_random_seeded(&node->random);
     return fl_seal_token_make(&token_def, world->key, &random, token);
 }
 
@@ -242,7 +245,7 @@ static FlResult start_session(World *world, int32_t index, WorldNodeDef def)
     FlSessionDef *session = &def.session;
     session->seed = fl_random_at(world->def.seed, STREAM_SESSION, (uint64_t)index);
     session->unix_s = WORLD_UNIX_S + (uint64_t)(world->now / FL_SEC(1));
-    session->random = fl_seal_random_seeded(&node->random);
+    session->random = fl__seal_random_seeded(&node->random);
     session->host = world_address(def.host);
     if (world->def.sealed && session->role == FL_ROLE_HOST) {
         memcpy(server.private_key, world->key, sizeof server.private_key);
@@ -374,8 +377,8 @@ static void carry(World *world, int32_t from, const FlOutgoing *out)
     for (int32_t i = 0; i < fate.copy_count; i++) {
         FlTime arrival = fate.deliver_at[i];
         FlTime at = world_tick(world, to, arrival);
-        FlResult pushed = fl_flight_push(world->flight, at, tag_of(from, to, at - arrival),
-                                         out->bytes, out->count);
+        FlResult pushed = fl__flight_push(world->flight, at, tag_of(from, to, at - arrival),
+                                          out->bytes, out->count);
         world->stats.crowded += pushed != FL_OK ? 1 : 0;
     }
 }
@@ -401,7 +404,7 @@ static void pump(World *world, int32_t node)
         heap_set(&world->heap, thing_of_node(node), look_at(world, node, due));
     }
     if (sent) {
-        heap_set(&world->heap, 0, fl_flight_next(world->flight));
+        heap_set(&world->heap, 0, fl__flight_next(world->flight));
     }
 }
 
@@ -410,7 +413,7 @@ static void deliver(World *world)
 {
     FlFlightPacket packet;
     int32_t last = -1;
-    while (fl_flight_take(world->flight, world->now, &packet, 1) == 1) {
+    while (fl__flight_take(world->flight, world->now, &packet, 1) == 1) {
         int32_t from = (int32_t)(packet.tag >> 12 & 0xfffu);
         int32_t to = (int32_t)(packet.tag & 0xfffu);
         FlTime waited = (FlTime)(packet.tag >> 24);
@@ -428,7 +431,7 @@ static void deliver(World *world)
     if (last >= 0) {
         world_touch(world, last);
     }
-    heap_set(&world->heap, 0, fl_flight_next(world->flight));
+    heap_set(&world->heap, 0, fl__flight_next(world->flight));
 }
 
 // ---------------------------------------------------------------- actors and the loop

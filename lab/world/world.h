@@ -1,7 +1,7 @@
 // The virtual-time world: real sessions that exchange real datagrams over an emulated network.
 //
 // Nothing of the library is modelled a second time here. *Nodes* hold an FlSession each and a clock
-// of their own; *ways* are room `impair`, one per direction; *actors* are whoever moves entities,
+// of their own; *ways* are module `impair`, one per direction; *actors* are whoever moves entities,
 // plays a game or looks at the result, at times of their own; one way serves all pairs of a crowd
 // (world_way_default). The world steps at nothing but
 // deliveries, actors' times and the sessions' deadlines, so a quiet second costs nothing.

@@ -1,9 +1,11 @@
 // The caller's side: calls of ours, until their results are taken.
 //
-// A call waits until it is answered, its thing's state becomes what it predicted, or it has ended
+// A call waits until it is answered, the entity's state becomes what it predicted, or it has ended
 // and FL_CALLS_KEPT more have passed. It keeps its place until the game has taken the result, so a
-// game that does not look cannot lose one; it cannot make new ones either.
+// game that takes none cannot lose one; it cannot make new ones either.
 #include "private.h"
+
+#include "wire/wire.h"
 
 #include <string.h>
 
@@ -28,8 +30,8 @@ static Asked *place(const FlCalls *calls)
     return NULL;
 }
 
-FlResult fl_calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, uint16_t number,
-                      uint16_t epoch, uint16_t version, FlTime now, uint32_t *serial)
+FlResult fl__calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, uint16_t number,
+                       uint16_t epoch, uint16_t version, FlTime now, uint32_t *serial)
 {
     *serial = 0;
     bool predicts = call->predicted != NULL;
@@ -53,6 +55,7 @@ FlResult fl_calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, uin
     m->number = number;
     m->epoch = epoch;
     m->kind = call->kind;
+    m->direct = true;
     FlTime until = fl_time_add(now, calls->def.life_ns);
     m->until = until - until % FL__CALL_STEP; // as it travels
     m->count = call->count;
@@ -63,7 +66,7 @@ FlResult fl_calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, uin
     if (predicts) {
         asked->predicted_count = call->predicted_count;
         memcpy(asked->predicted, call->predicted, (size_t)call->predicted_count);
-        m->hash = fl_call_hash(call->predicted, call->predicted_count);
+        m->hash = fl__call_hash(call->predicted, call->predicted_count);
     }
     calls->count[FL_CALLS_ASKED]++;
     *serial = m->key.serial;
@@ -103,7 +106,7 @@ static void expire(FlCalls *calls, FlTime now)
     }
 }
 
-bool fl_calls_due(FlCalls *calls, FlTime now, FlCallMessage *message)
+bool fl__calls_due(FlCalls *calls, FlTime now, FlCallMessage *message)
 {
     if (calls->asked_waiting == 0) {
         return false; // most of the time, and asked for with every packet
@@ -114,6 +117,7 @@ bool fl_calls_due(FlCalls *calls, FlTime now, FlCallMessage *message)
         if (asked->state == ASKED_WAITING && asked->next <= now && now < asked->message.until) {
             asked->next = fl_time_add(now, calls->def.again_ns);
             *message = asked->message;
+            asked->message.direct = false; // there it may get lost: the first time only
             calls->count[FL_CALLS_SENT]++;
             return true;
         }
@@ -121,7 +125,7 @@ bool fl_calls_due(FlCalls *calls, FlTime now, FlCallMessage *message)
     return false;
 }
 
-void fl_calls_again(FlCalls *calls, uint16_t number, FlTime now)
+void fl__calls_again(FlCalls *calls, uint16_t number, FlTime now)
 {
     for (int32_t i = 0; i < calls->def.asked_capacity; i++) {
         Asked *asked = &calls->asked[i];
@@ -133,7 +137,7 @@ void fl_calls_again(FlCalls *calls, uint16_t number, FlTime now)
 
 // ---------------------------------------------------------------- results
 
-bool fl_calls_answered(FlCalls *calls, const FlAnswerMessage *message, FlTime now)
+bool fl__calls_answered(FlCalls *calls, const FlAnswerMessage *message, FlTime now)
 {
     Asked *asked = waiting(calls, message->key);
     if (asked == NULL || asked->message.number != message->number) {
@@ -154,8 +158,8 @@ bool fl_calls_answered(FlCalls *calls, const FlAnswerMessage *message, FlTime no
     return true;
 }
 
-void fl_calls_state(FlCalls *calls, uint16_t number, uint16_t version, const uint8_t *bytes,
-                    int32_t count, FlTime now)
+void fl__calls_state(FlCalls *calls, uint16_t number, uint16_t version, const uint8_t *bytes,
+                     int32_t count, FlTime now)
 {
     for (int32_t i = 0; i < calls->def.asked_capacity; i++) {
         Asked *asked = &calls->asked[i];
@@ -163,7 +167,7 @@ void fl_calls_state(FlCalls *calls, uint16_t number, uint16_t version, const uin
             !asked->message.predicted) {
             continue;
         }
-        bool newer = asked->version == 0 || fl_seq_newer(version, asked->version);
+        bool newer = asked->version == 0 || fl__seq_newer(version, asked->version);
         bool same = count == asked->predicted_count &&
                     (count == 0 || memcmp(bytes, asked->predicted, (size_t)count) == 0);
         if (newer && same) {
@@ -172,7 +176,7 @@ void fl_calls_state(FlCalls *calls, uint16_t number, uint16_t version, const uin
     }
 }
 
-void fl_calls_drop(FlCalls *calls, uint16_t number, FlTime now)
+void fl__calls_drop(FlCalls *calls, uint16_t number, FlTime now)
 {
     for (int32_t i = 0; i < calls->def.asked_capacity; i++) {
         Asked *asked = &calls->asked[i];
@@ -182,7 +186,7 @@ void fl_calls_drop(FlCalls *calls, uint16_t number, FlTime now)
     }
 }
 
-FlResult fl_calls_done(FlCalls *calls, FlTime now, FlCallResult *result)
+FlResult fl__calls_done(FlCalls *calls, FlTime now, FlCallResult *result)
 {
     memset(result, 0, sizeof *result);
     expire(calls, now);
@@ -200,7 +204,7 @@ FlResult fl_calls_done(FlCalls *calls, FlTime now, FlCallResult *result)
     return FL_OK;
 }
 
-FlTime fl_calls_deadline(const FlCalls *calls)
+FlTime fl__calls_deadline(const FlCalls *calls)
 {
     FlTime deadline = FL_FOREVER;
     for (int32_t i = 0; calls->asked_waiting > 0 && i < calls->def.asked_capacity; i++) {
@@ -208,7 +212,7 @@ FlTime fl_calls_deadline(const FlCalls *calls)
         if (asked->state == ASKED_WAITING) {
             FlTime end = fl_time_add(asked->message.until, FL_CALLS_KEPT);
             FlTime next = asked->next < asked->message.until ? asked->next : end;
-            deadline = next < deadline ? next : deadline;
+            deadline = fl_time_min(next, deadline);
         }
     }
     return deadline;

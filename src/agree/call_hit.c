@@ -1,7 +1,7 @@
-// Whether a hit can be, and whether a missile meets its target.
+// Whether a hit is possible, and whether a missile meets its target.
 //
-// The shooter decides whom it hit, by what it saw. Whoever shows it the target keeps a ledger of
-// what it saw when, so a hit that could not have been seen is refused, however the claim was made.
+// The shooter decides what it hit, by what it saw. The target's distributor keeps a ledger of what
+// the shooter saw when, so a hit that could not have been seen is refused, whatever is claimed.
 #include "private.h"
 
 #define HIT_COOKIE 0x48495431u
@@ -18,7 +18,7 @@ FlHitRules fl_hit_rules_default(void)
     return rules;
 }
 
-const char *fl_hit_verdict_name(FlHitVerdict verdict)
+const char *fl__hit_verdict_name(FlHitVerdict verdict)
 {
     switch (verdict) {
     case FL_HIT_POSSIBLE:
@@ -37,8 +37,8 @@ const char *fl_hit_verdict_name(FlHitVerdict verdict)
     return "unknown";
 }
 
-FlHitVerdict fl_hit_verify(const FlHitRules *rules, const FlHitCall *hit, const FlPose *seen,
-                           FlVec3 shooter, FlTime now)
+FlHitVerdict fl__hit_verify(const FlHitRules *rules, const FlHitCall *hit, const FlPose *seen,
+                            FlVec3 shooter, FlTime now)
 {
     FL_ASSERT(rules->cookie == HIT_COOKIE);
     FlTime age = fl_span(now, hit->time);
@@ -75,7 +75,7 @@ static FlVec3 apart_at(const FlMissileCall *missile, const FlMotion *target, FlT
     return fl_vec3_sub(fl_motion_pose(target, time).position, missile_at(missile, time));
 }
 
-// The share of the way from a to b at which it is nearest to nothing.
+// The share of the way from a to b at which it is nearest to the origin.
 static double nearest_share(FlVec3 a, FlVec3 b)
 {
     FlVec3 way = fl_vec3_sub(b, a);
@@ -84,8 +84,8 @@ static double nearest_share(FlVec3 a, FlVec3 b)
     return share < 0.0 ? 0.0 : share > 1.0 ? 1.0 : share;
 }
 
-double fl_missile_nearest(const FlMissileCall *missile, const FlMotion *target, FlTime from,
-                          FlTime to, FlTime *when)
+double fl__missile_nearest(const FlMissileCall *missile, const FlMotion *target, FlTime from,
+                           FlTime to, FlTime *when)
 {
     FL_ASSERT(to >= from);
     double best = fl_vec3_length(apart_at(missile, target, from));

@@ -4,13 +4,15 @@
 // many bits as the world's quantisers say.
 #include "private.h"
 
+#include "wire/wire.h"
+
 static bool put_vector(FlWriter *w, const FlQuantiser *quantisers, FlVec3 v)
 {
     const double values[3] = {v.x, v.y, v.z};
     bool inside = true;
     for (int32_t i = 0; i < 3; i++) {
         uint32_t index = 0;
-        inside = fl_quantise(&quantisers[i], values[i], &index) && inside;
+        inside = fl__quantise(&quantisers[i], values[i], &index) && inside;
         fl_writer_put(w, index, quantisers[i].width);
     }
     return inside;
@@ -23,10 +25,10 @@ static FlVec3 take_vector(FlReader *r, const FlQuantiser *quantisers)
         const FlQuantiser *q = &quantisers[i];
         uint32_t index = (uint32_t)fl_reader_take(r, q->width);
         if (index > q->last) {
-            fl_reader_fail(r);
+            fl__reader_fail(r);
             index = 0;
         }
-        values[i] = fl_dequantise(q, index);
+        values[i] = fl__dequantise(q, index);
     }
     return fl_vec3(values[0], values[1], values[2]);
 }
@@ -41,7 +43,7 @@ static bool finish(FlWriter *w, bool good)
 static bool is_whole(FlReader *r)
 {
     fl_reader_align(r);
-    return !r->failed && r->bit_count == r->size_bits;
+    return fl__reader_whole(r);
 }
 
 bool fl_hit_call_write(FlWriter *w, const FlWorld *world, const FlHitCall *call)
@@ -54,7 +56,7 @@ bool fl_hit_call_write(FlWriter *w, const FlWorld *world, const FlHitCall *call)
     return finish(w, inside);
 }
 
-bool fl_hit_call_read(FlReader *r, const FlWorld *world, FlHitCall *call)
+bool fl__hit_call_read(FlReader *r, const FlWorld *world, FlHitCall *call)
 {
     call->shooter = (uint16_t)fl_reader_take(r, 16);
     call->weapon = (uint8_t)fl_reader_take(r, 8);
@@ -64,7 +66,7 @@ bool fl_hit_call_read(FlReader *r, const FlWorld *world, FlHitCall *call)
     return is_whole(r);
 }
 
-bool fl_death_call_write(FlWriter *w, const FlDeathCall *call)
+bool fl__death_call_write(FlWriter *w, const FlDeathCall *call)
 {
     fl_writer_put(w, call->victim, 16);
     fl_writer_put(w, call->weapon, 8);
@@ -72,7 +74,7 @@ bool fl_death_call_write(FlWriter *w, const FlDeathCall *call)
     return finish(w, true);
 }
 
-bool fl_death_call_read(FlReader *r, FlDeathCall *call)
+bool fl__death_call_read(FlReader *r, FlDeathCall *call)
 {
     call->victim = (uint16_t)fl_reader_take(r, 16);
     call->weapon = (uint8_t)fl_reader_take(r, 8);
@@ -80,21 +82,21 @@ bool fl_death_call_read(FlReader *r, FlDeathCall *call)
     return is_whole(r);
 }
 
-bool fl_pickup_call_write(FlWriter *w, const FlPickupCall *call)
+bool fl__pickup_call_write(FlWriter *w, const FlPickupCall *call)
 {
     fl_writer_put(w, call->taker, 16);
     fl__call_time_put(w, call->time);
     return finish(w, true);
 }
 
-bool fl_pickup_call_read(FlReader *r, FlPickupCall *call)
+bool fl__pickup_call_read(FlReader *r, FlPickupCall *call)
 {
     call->taker = (uint16_t)fl_reader_take(r, 16);
     call->time = fl__call_time_take(r);
     return is_whole(r);
 }
 
-bool fl_door_call_write(FlWriter *w, const FlDoorCall *call)
+bool fl__door_call_write(FlWriter *w, const FlDoorCall *call)
 {
     fl_writer_put(w, call->by, 16);
     fl_writer_put(w, call->open ? 1 : 0, 1);
@@ -102,7 +104,7 @@ bool fl_door_call_write(FlWriter *w, const FlDoorCall *call)
     return finish(w, true);
 }
 
-bool fl_door_call_read(FlReader *r, FlDoorCall *call)
+bool fl__door_call_read(FlReader *r, FlDoorCall *call)
 {
     call->by = (uint16_t)fl_reader_take(r, 16);
     call->open = fl_reader_take(r, 1) == 1;
@@ -110,7 +112,7 @@ bool fl_door_call_read(FlReader *r, FlDoorCall *call)
     return is_whole(r);
 }
 
-bool fl_missile_call_write(FlWriter *w, const FlWorld *world, const FlMissileCall *call)
+bool fl__missile_call_write(FlWriter *w, const FlWorld *world, const FlMissileCall *call)
 {
     fl_writer_put(w, call->shooter, 16);
     fl_writer_put(w, call->weapon, 8);
@@ -120,7 +122,7 @@ bool fl_missile_call_write(FlWriter *w, const FlWorld *world, const FlMissileCal
     return finish(w, inside);
 }
 
-bool fl_missile_call_read(FlReader *r, const FlWorld *world, FlMissileCall *call)
+bool fl__missile_call_read(FlReader *r, const FlWorld *world, FlMissileCall *call)
 {
     call->shooter = (uint16_t)fl_reader_take(r, 16);
     call->weapon = (uint8_t)fl_reader_take(r, 8);

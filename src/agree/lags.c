@@ -13,12 +13,11 @@
 
 #define LAGS_COOKIE 0x4c414753u
 #define MARGIN_LIMIT FL_SEC(10)
-#define MEASURE_LIMIT ((INT64_C(1) << 60) - MARGIN_LIMIT) // with a margin it can still be told
-#define MILLION 1000000
+#define MEASURE_LIMIT ((INT64_C(1) << 60) - MARGIN_LIMIT) // with a margin it can still be sent
 
 // ---------------------------------------------------------------- making one
 
-FlLagsDef fl_lags_def_default(void)
+FlLagsDef fl__lags_def_default(void)
 {
     FlLagsDef def = {
         .choice = FL_LAGS_FREE,
@@ -28,7 +27,7 @@ FlLagsDef fl_lags_def_default(void)
         .window_ns = FL_SEC(10),
         .margin_ns = FL_MS(2),
         .again_ns = FL_SEC(10),
-        .patience_ns = FL_SEC(2),
+        .retry_ns = FL_SEC(2),
         .limit_ns = FL_SEC(2),
         .cookie = LAGS_COOKIE,
     };
@@ -38,14 +37,14 @@ FlLagsDef fl_lags_def_default(void)
 static bool def_is_good(const FlLagsDef *def)
 {
     bool numbers = def->self >= 0 && def->self < FL_LAGS_PEERS && def->choice < FL_LAGS_CHOICES &&
-                   def->slew_ppm >= 1000 && def->slew_ppm <= 500000;
+                   def->slew_ppm >= FL__SLEW_LEAST && def->slew_ppm <= FL__SLEW_MOST;
     bool times = def->probe_ns > 0 && def->provision_ns >= 0 && def->window_ns >= FL_MS(1) &&
                  def->margin_ns >= 0 && def->margin_ns <= MARGIN_LIMIT && def->again_ns > 0 &&
-                 def->patience_ns > 0 && def->limit_ns > 0;
+                 def->retry_ns > 0 && def->limit_ns > 0;
     return numbers && times;
 }
 
-void fl_lags_restart(FlLags *lags, int32_t self, FlTime now)
+void fl__lags_restart(FlLags *lags, int32_t self, FlTime now)
 {
     FL_ASSERT(self >= 0 && self < FL_LAGS_PEERS);
     FlLagsDef def = lags->def;
@@ -60,9 +59,10 @@ void fl_lags_restart(FlLags *lags, int32_t self, FlTime now)
     lags->again_at = FL_FOREVER;
     lags->probe_next = now;
     lags->stamped = INT64_MIN;
+    lags->offset_next = now;
 }
 
-FlResult fl_lags_create(const FlLagsDef *def, FlTime now, FlLags **out)
+FlResult fl__lags_create(const FlLagsDef *def, FlTime now, FlLags **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == LAGS_COOKIE);
@@ -74,17 +74,17 @@ FlResult fl_lags_create(const FlLagsDef *def, FlTime now, FlLags **out)
         return FL_NO_MEMORY;
     }
     lags->def = *def;
-    fl_lags_restart(lags, def->self, now);
+    fl__lags_restart(lags, def->self, now);
     *out = lags;
     return FL_OK;
 }
 
-size_t fl_lags_memory(void)
+size_t fl__lags_memory(void)
 {
     return sizeof(FlLags);
 }
 
-void fl_lags_destroy(FlLags *lags)
+void fl__lags_destroy(FlLags *lags)
 {
     if (lags != NULL) {
         FlAlloc alloc = lags->def.alloc;
@@ -97,18 +97,19 @@ static bool is_alone(const FlLags *lags)
     return (lags->members & (lags->members - 1)) == 0;
 }
 
-void fl_lags_member(FlLags *lags, int32_t peer, bool present, FlTime now)
+void fl__lags_member(FlLags *lags, int32_t peer, bool present, FlTime now)
 {
     FL_ASSERT(peer >= 0 && peer < FL_LAGS_PEERS);
     if (peer == lags->def.self) {
         return;
     }
     Fl__LagsPeer fresh = {.since = now};
-    // Who goes may have been the one whose way made all lags long.
+    // The peer that leaves may have been the one whose delay made all lags long.
     lags->need = lags->need || (!present && fl__lags_has(lags->members, peer));
     lags->peers[peer] = fresh;
+    fl__lags_forget_motions(lags, peer);
     memset(&lags->vectors[peer], 0, sizeof lags->vectors[peer]);
-    lags->solved_members &= ~(UINT64_C(1) << peer); // a round is due, also if it is back already
+    lags->solved_members &= ~(UINT64_C(1) << peer); // a round is due, even if it is back already
     if (present) {
         lags->members |= UINT64_C(1) << peer;
     } else {
@@ -119,16 +120,10 @@ void fl_lags_member(FlLags *lags, int32_t peer, bool present, FlTime now)
 
 // ---------------------------------------------------------------- measuring
 
-static int64_t bucket_of(const FlLags *lags, FlTime time)
-{
-    FlTime eighth = lags->def.window_ns / FL__LAGS_BUCKETS;
-    return time >= 0 ? time / eighth : -((eighth - 1 - time) / eighth);
-}
-
 void fl__lags_measure(FlLags *lags, int32_t peer, FlTime took, FlTime arrival)
 {
     Fl__LagsWindow *window = &lags->peers[peer].window;
-    int64_t bucket = bucket_of(lags, arrival);
+    int64_t bucket = fl__lags_bucket(lags, arrival);
     if (window->count == 0) {
         for (int32_t slot = 0; slot < FL__LAGS_BUCKETS; slot++) {
             window->bucket[slot] = INT64_MIN;
@@ -145,24 +140,8 @@ void fl__lags_measure(FlLags *lags, int32_t peer, FlTime took, FlTime arrival)
     window->count++;
 }
 
-// What is older than the window counts as long as there is nothing newer.
-FlTime fl__lags_longest(const FlLags *lags, int32_t peer, FlTime now)
-{
-    const Fl__LagsWindow *window = &lags->peers[peer].window;
-    FL_ASSERT(window->count > 0);
-    int64_t oldest = bucket_of(lags, now) - FL__LAGS_BUCKETS + 1;
-    oldest = oldest > window->newest ? window->newest : oldest;
-    FlTime longest = INT64_MIN;
-    for (int32_t slot = 0; slot < FL__LAGS_BUCKETS; slot++) {
-        if (window->bucket[slot] >= oldest && window->longest[slot] > longest) {
-            longest = window->longest[slot];
-        }
-    }
-    return longest;
-}
-
-/// Did something come nearer to its time than it should? `slack`: how long before it. What was
-/// stamped before its sender was READY tells nothing that the last round did not know.
+/// Notes if something came closer to its time than it should. `slack`: how long before it. What was
+/// stamped before its sender was READY adds nothing to what the last round knew.
 static void note_slack(FlLags *lags, int32_t from, FlTime stamp, FlTime slack)
 {
     const Fl__LagsPeer *peer = &lags->peers[from];
@@ -197,7 +176,7 @@ static void take_probe(FlLags *lags, int32_t from, FlTime stamp, FlTime arrival)
     }
 }
 
-void fl_lags_arrived(FlLags *lags, int32_t from, FlTime stamp, FlTime play, FlTime arrival)
+void fl__lags_arrived(FlLags *lags, int32_t from, FlTime stamp, FlTime play, FlTime arrival)
 {
     if (from < 0 || from >= FL_LAGS_PEERS || from == lags->def.self ||
         !fl__lags_has(lags->members, from)) {
@@ -215,49 +194,48 @@ void fl_lags_arrived(FlLags *lags, int32_t from, FlTime stamp, FlTime play, FlTi
 // ---------------------------------------------------------------- messages
 
 // Rounds go up by one each, on a circle. Near numbers: the newer one counts. Numbers far apart (a
-// newcomer's first, or a lie) tell nothing about which is newer: that of the peer with the lower
-// number counts. So whatever was said to whom, the others come together at the number of the lowest
-// of them.
+// newcomer's first, or a lie) do not show which is newer: that of the peer with the lower number
+// counts. So whatever was sent to which peer, they converge on the number of the lowest of them.
 #define ROUNDS_NEAR 1024
 
-/// `kept`: 0 is none.
+/// Whether a round is no newer than the one that is kept; 0: none is.
 static bool is_old(uint32_t round, uint32_t kept)
 {
     return kept != 0 && kept - round <= ROUNDS_NEAR;
 }
 
-/// False: its round is none of ours.
-static bool hear_round(FlLags *lags, int32_t from, uint32_t round)
+/// False: the round does not count here.
+static bool accept_round(FlLags *lags, int32_t from, uint32_t round)
 {
-    if (is_old(round, lags->round_heard)) {
+    if (is_old(round, lags->round_newest)) {
         return true;
     }
-    bool near = lags->round_heard == 0 || round - lags->round_heard <= ROUNDS_NEAR;
+    bool near = lags->round_newest == 0 || round - lags->round_newest <= ROUNDS_NEAR;
     bool counts = near || from < lags->def.self;
-    lags->round_heard = counts ? round : lags->round_heard;
+    lags->round_newest = counts ? round : lags->round_newest;
     return counts;
 }
 
 static void take_vector(FlLags *lags, int32_t from, const Fl__LagsVector *vector)
 {
     if (!is_old(vector->round, lags->vectors[from].round) &&
-        hear_round(lags, from, vector->round)) {
+        accept_round(lags, from, vector->round)) {
         lags->vectors[from] = *vector;
     }
-    lags->asked = lags->asked || (vector->asks && vector->round == lags->round_heard);
+    lags->asked = lags->asked || (vector->asks && vector->round == lags->round_newest);
 }
 
-static void take_ready(FlLags *lags, int32_t from, const Fl__LagsSaid *said)
+static void take_ready(FlLags *lags, int32_t from, const Fl__LagsBody *body)
 {
     Fl__LagsPeer *peer = &lags->peers[from];
-    if (!is_old(said->round, peer->ready_round) && hear_round(lags, from, said->round)) {
-        peer->ready_round = said->round;
-        peer->ready_stamp = said->stamp;
+    if (!is_old(body->round, peer->ready_round) && accept_round(lags, from, body->round)) {
+        peer->ready_round = body->round;
+        peer->ready_stamp = body->stamp;
     }
-    lags->asked = lags->asked || (said->asks && said->round == lags->round_heard);
+    lags->asked = lags->asked || (body->asks && body->round == lags->round_newest);
 }
 
-void fl_lags_receive(FlLags *lags, int32_t from, const void *bytes, int32_t count, FlTime arrival)
+void fl__lags_receive(FlLags *lags, int32_t from, const void *bytes, int32_t count, FlTime arrival)
 {
     if (from < 0 || from >= FL_LAGS_PEERS || from == lags->def.self ||
         !fl__lags_has(lags->members, from)) {
@@ -265,88 +243,82 @@ void fl_lags_receive(FlLags *lags, int32_t from, const void *bytes, int32_t coun
         return;
     }
     FlReader reader;
-    Fl__LagsSaid said;
+    Fl__LagsBody body;
     fl_reader_init(&reader, bytes, count);
-    if (!fl__lags_read(&reader, from, &said)) {
+    if (!fl__lags_read(&reader, from, &body)) {
         lags->count[FL_LAGS_MALFORMED]++;
         return;
     }
-    if (said.kind == FL__LAGS_PROBE) {
-        take_probe(lags, from, said.stamp, arrival);
-    } else if (said.kind == FL__LAGS_VECTOR) {
-        take_vector(lags, from, &said.vector);
+    if (body.kind == FL__LAGS_PROBE) {
+        take_probe(lags, from, body.stamp, arrival);
+    } else if (body.kind == FL__LAGS_VECTOR) {
+        take_vector(lags, from, &body.vector);
+    } else if (body.kind == FL__LAGS_OFFSET) {
+        fl__lags_take_offset(lags, from, &body.offset, arrival);
     } else {
-        take_ready(lags, from, &said);
+        take_ready(lags, from, &body);
     }
     fl__lags_update(lags, arrival);
 }
 
-static FlResult write(FlLags *lags, const Fl__LagsSaid *said, FlLagsMessage *message)
+static FlResult write(FlLags *lags, const Fl__LagsBody *body, FlLagsMessage *message)
 {
     FlWriter writer;
     fl_writer_init(&writer, lags->message, FL_LAGS_MESSAGE_BYTES);
-    fl__lags_write(&writer, lags->def.self, said);
+    fl__lags_write(&writer, lags->def.self, body);
     FL_ASSERT(!writer.failed);
     message->bytes = lags->message;
     message->count = fl_writer_size(&writer);
     return FL_OK;
 }
 
-FlResult fl_lags_next(FlLags *lags, FlTime now, FlLagsMessage *message)
+FlResult fl__lags_next(FlLags *lags, FlTime now, FlLagsMessage *message)
 {
     FlLagsMessage none = {0};
     *message = none;
     fl__lags_update(lags, now);
     bool asks = lags->repeats && lags->round_settled != lags->vectors[lags->def.self].round;
     const Fl__LagsPeer *self = &lags->peers[lags->def.self];
-    Fl__LagsSaid said = {.stamp = now, .round = self->ready_round, .asks = asks};
+    Fl__LagsBody body = {.stamp = now, .round = self->ready_round, .asks = asks};
     bool alone = is_alone(lags);
     lags->vector_due = lags->vector_due && !alone;
     lags->ready_due = lags->ready_due && !alone;
     if (lags->vector_due) {
         lags->vector_due = false;
-        said.kind = FL__LAGS_VECTOR;
-        said.vector = lags->vectors[lags->def.self];
-        said.vector.asks = asks;
+        body.kind = FL__LAGS_VECTOR;
+        body.vector = lags->vectors[lags->def.self];
+        body.vector.asks = asks;
     } else if (lags->ready_due) {
         lags->ready_due = false;
-        said.kind = FL__LAGS_READY;
-        said.stamp = self->ready_stamp;
+        body.kind = FL__LAGS_READY;
+        body.stamp = self->ready_stamp;
+    } else if (fl__lags_offset_due(lags) <= now && !alone) {
+        body.kind = FL__LAGS_OFFSET;
+        fl__lags_send_offset(lags, now, &body.offset);
     } else if (lags->probe_next <= now && !alone) {
         FlTime next = fl_time_add(lags->probe_next, lags->def.probe_ns);
         lags->probe_next = next > now ? next : fl_time_add(now, lags->def.probe_ns);
-        said.kind = FL__LAGS_PROBE;
+        body.kind = FL__LAGS_PROBE;
     } else {
         return FL_NOT_FOUND;
     }
-    return write(lags, &said, message);
+    return write(lags, &body, message);
 }
 
-FlTime fl_lags_deadline(const FlLags *lags, FlTime now)
+FlTime fl__lags_deadline(const FlLags *lags, FlTime now)
 {
     FlTime deadline = fl__lags_begin_due(lags);
     deadline = !is_alone(lags) && lags->probe_next < deadline ? lags->probe_next : deadline;
-    deadline = lags->again_at < deadline ? lags->again_at : deadline;
-    deadline = lags->fall_at < deadline ? lags->fall_at : deadline;
+    deadline = is_alone(lags) ? deadline : fl_time_min(fl__lags_offset_due(lags), deadline);
+    deadline = fl_time_min(lags->again_at, deadline);
+    deadline = fl_time_min(lags->fall_at, deadline);
     bool due = lags->vector_due || lags->ready_due;
     return due || deadline < now ? now : deadline;
 }
 
 // ---------------------------------------------------------------- in force
 
-FlTime fl__lags_ramp_at(const Fl__LagsRamp *ramp, FlTime now, int32_t slew_ppm)
-{
-    FlTime gone = fl_span(now, ramp->at);
-    gone = gone < 0 ? 0 : gone > FL_SEC(86400) ? FL_SEC(86400) : gone;
-    FlTime moved = gone / MILLION * slew_ppm + gone % MILLION * slew_ppm / MILLION;
-    FlTime way = fl_span(ramp->to, ramp->from);
-    if (way > moved) {
-        return ramp->from + moved;
-    }
-    return -way > moved ? ramp->from - moved : ramp->to;
-}
-
-FlResult fl_lags_stamp(FlLags *lags, FlTime now, FlTime *play)
+FlResult fl__lags_stamp(FlLags *lags, FlTime now, FlTime *play)
 {
     *play = 0;
     fl__lags_update(lags, now);
@@ -360,15 +332,15 @@ FlResult fl_lags_stamp(FlLags *lags, FlTime now, FlTime *play)
     return FL_OK;
 }
 
-FlTime fl_lags_play_time(const FlLags *lags, FlTime now)
+FlTime fl__lags_play_time(const FlLags *lags, FlTime now)
 {
     return lags->plays ? fl_span(now, fl__lags_ramp_at(&lags->a, now, lags->def.slew_ppm))
                        : INT64_MIN;
 }
 
-// On a ramp play time runs at another rate until it runs on as ever: the later of the two moments
-// if it runs faster (A falls), the earlier if slower.
-FlTime fl_lags_when(const FlLags *lags, FlTime play)
+// On a ramp play time runs at another rate until it runs on as ever: the later of the two times if
+// it runs faster (A falls), the earlier if slower.
+FlTime fl__lags_when(const FlLags *lags, FlTime play)
 {
     if (!lags->plays) {
         return FL_FOREVER;
@@ -383,13 +355,13 @@ FlTime fl_lags_when(const FlLags *lags, FlTime play)
     FlTime rate = MILLION + (falls ? lags->def.slew_ppm : -lags->def.slew_ppm);
     FlTime bent = ramp->at + ahead / rate * MILLION + ahead % rate * MILLION / rate;
     FlTime when = (bent > straight) == falls ? bent : straight;
-    while (fl_lags_play_time(lags, when) < play) { // a nanosecond or two of rounding
+    while (fl__lags_play_time(lags, when) < play) { // a nanosecond or two of rounding
         when++;
     }
     return when;
 }
 
-FlTime fl_lags_offset(const FlLags *lags, int32_t writer)
+FlTime fl__lags_offset(const FlLags *lags, int32_t writer)
 {
     FL_ASSERT(writer >= 0 && writer < FL_LAGS_PEERS);
     if (!lags->plays || !fl__lags_has(lags->solved_members, writer)) {
@@ -398,7 +370,7 @@ FlTime fl_lags_offset(const FlLags *lags, int32_t writer)
     return lags->a.to + (writer == lags->def.self ? lags->b.to : lags->solved_b[writer]);
 }
 
-FlLagsStatus fl_lags_status(const FlLags *lags, FlTime now)
+FlLagsStatus fl__lags_status(const FlLags *lags, FlTime now)
 {
     FlLagsStatus status = {
         .sends = lags->sends,
@@ -417,7 +389,7 @@ FlLagsStatus fl_lags_status(const FlLags *lags, FlTime now)
     return status;
 }
 
-const char *fl_lags_count_name(FlLagsCount which)
+const char *fl__lags_count_name(FlLagsCount which)
 {
     static const char *const names[] = {
 #define ROW(name, word, meaning) word,

@@ -1,42 +1,43 @@
-// Rounds: all peers tell what they measured, and agree on lags.
+// Rounds: all peers send what they measured, and agree on lags.
 //
-//   begin    somebody snapshots its vector under the next number and tells it; the others answer
-//            with theirs. All may begin at once: it is the same round.
-//   solve    whoever has the vectors of all members, all with the same members, computes the lags.
-//   READY    it has taken what rises. While it waits for the others nothing of its own falls. Who
-//            refuses a round never says it, so the round settles nowhere.
+//   begin    a peer takes its vector as it is, under the next number, and sends it; the others
+//            answer with theirs. All may begin at once: it is the same round.
+//   solve    every peer that has the vectors of all members, all with the same members, computes
+//            the lags.
+//   READY    it has taken what rises. While it waits for the others nothing of its own falls. A
+//            peer that refuses a round never sends READY, so the round settles nowhere.
 //   settle   all are READY: what falls may fall. Stamps (B) at once; playing (A) once everything
-//            that was stamped before the others were READY has arrived, which their READY says.
+//            that was stamped before the others were READY has arrived, which their READY shows.
 //
 // Why this is safe: let C be the lags of the last round that settled and D those of a later one.
-// Until all are READY for D everybody is at C or above; from its READY on everybody is at D or
-// above. So whoever plays what whoever stamped, at least one of C and D held for both.
+// Until all are READY for D every peer is at C or above; from its READY on every peer is at D or
+// above. So for every sender and receiver of an action at least one of C and D held for both.
 //
-// Lags may be shifted against each other, A + c and B - c. The shift with which nobody's A rises is
-// taken: then play time never has to slow down, and READY never has to wait. Everybody told its A
-// with its vector, so all find the same shift; and having told it, nobody lowers it by an older
+// Lags may be shifted against each other, A + c and B - c. The shift with which no A rises is
+// taken: then play time never has to slow down, and READY never has to wait. Every peer sent its A
+// with its vector, so all find the same shift; and having sent it, no peer lowers it by an older
 // round.
 //
-// Invariant: with a vector of ours under way (vectors[self].round is not round_solved) neither
+// Invariant: while a vector of ours is out (vectors[self].round is not round_solved) neither
 // ramp's target falls.
 #include "private.h"
 
-#define TELLINGS 8                   // of one's part, before a round counts as stuck
-#define LAG_LIMIT (INT64_C(1) << 60) // no clocks are further apart; and it can be told
+#define SENDINGS 8                   // of our part, before a round counts as stuck
+#define LAG_LIMIT (INT64_C(1) << 60) // no clocks are further apart; and it can be sent
 
 static bool is_other(const FlLags *lags, int32_t peer)
 {
     return peer != lags->def.self && fl__lags_has(lags->members, peer);
 }
 
-static uint32_t round_told(const FlLags *lags)
+static uint32_t own_round(const FlLags *lags)
 {
     return lags->vectors[lags->def.self].round;
 }
 
 // ---------------------------------------------------------------- beginning
 
-/// When everybody has been measured for long enough. FL_FOREVER: somebody was not heard yet.
+/// When every peer has been measured for long enough. FL_FOREVER: nothing of one was received yet.
 static FlTime measured_at(const FlLags *lags)
 {
     FlTime at = INT64_MIN;
@@ -46,28 +47,28 @@ static FlTime measured_at(const FlLags *lags)
         }
         FlTime since = fl_time_add(lags->peers[i].since, lags->def.provision_ns);
         since = lags->peers[i].window.count > 0 ? since : FL_FOREVER;
-        at = since > at ? since : at;
+        at = fl__time_max(since, at);
     }
     return at;
 }
 
 static bool is_under_way(const FlLags *lags)
 {
-    return round_told(lags) != lags->round_solved &&
+    return own_round(lags) != lags->round_solved &&
            lags->vectors[lags->def.self].members == lags->members;
 }
 
-/// When we would like to tell a vector.
+/// When we would like to send a vector.
 static FlTime wanted_at(const FlLags *lags)
 {
-    FlTime stuck = fl_time_add(lags->begun_at, lags->def.patience_ns);
-    bool answer = lags->round_heard != round_told(lags);
-    bool told = lags->vectors[lags->def.self].members == lags->members;
-    if (answer || (!told && lags->solved_members != lags->members)) {
+    FlTime stuck = fl_time_add(lags->begun_at, lags->def.retry_ns);
+    bool answer = lags->round_newest != own_round(lags);
+    bool sent = lags->vectors[lags->def.self].members == lags->members;
+    if (answer || (!sent && lags->solved_members != lags->members)) {
         return INT64_MIN;
     }
-    // Under way, refused, or not all are READY. One round at a time: a newer one would take those
-    // who are slow away from this one.
+    // In progress, refused, or not all are READY. One round at a time: a newer one would take slow
+    // peers away from this one.
     if (is_under_way(lags) || lags->solved_members != lags->members ||
         lags->round_settled != lags->round_solved) {
         return stuck;
@@ -80,20 +81,20 @@ FlTime fl__lags_begin_due(const FlLags *lags)
 {
     FlTime want = wanted_at(lags);
     FlTime can = measured_at(lags);
-    return want > can ? want : can;
+    return fl__time_max(want, can);
 }
 
-/// Our vector as it is now, under the newest number or a new one.
-static void tell_vector(FlLags *lags, FlTime now)
+/// Takes our vector as it is now, under the newest number or a new one, to be sent.
+static void send_vector(FlLags *lags, FlTime now)
 {
     Fl__LagsVector *vector = &lags->vectors[lags->def.self];
-    bool answers = lags->round_heard != vector->round;
+    bool answers = lags->round_newest != vector->round;
     lags->count[FL_LAGS_STUCK] += !answers && is_under_way(lags) ? 1 : 0;
     lags->count[FL_LAGS_BEGUN] += answers ? 0 : 1;
-    lags->round_heard += answers ? 0 : lags->round_heard == UINT32_MAX ? 2 : 1; // 0 is none
-    vector->round = lags->round_heard;
+    lags->round_newest += answers ? 0 : lags->round_newest == UINT32_MAX ? 2 : 1; // 0 is none
+    vector->round = lags->round_newest;
     vector->members = lags->members;
-    // Who stamps will play before this round is over, and then somebody depends on it.
+    // A peer that stamps will play before this round is over, and then others depend on it.
     vector->plays = !lags->sends     ? FL__LAGS_NOT
                     : lags->together ? FL__LAGS_TOGETHER
                                      : FL__LAGS_ALONE;
@@ -102,19 +103,19 @@ static void tell_vector(FlLags *lags, FlTime now)
         vector->v[i] = is_other(lags, i) ? fl__lags_longest(lags, i, now) + lags->def.margin_ns : 0;
     }
     lags->begun_at = now;
-    lags->again_at = fl_time_add(now, lags->def.patience_ns / TELLINGS);
+    lags->again_at = fl_time_add(now, lags->def.retry_ns / SENDINGS);
     lags->need = false;
     lags->asked = false;
     lags->repeats = false;
     lags->vector_due = true;
 }
 
-/// Our part of the round once more, if it is not over here, or somebody asks.
-static void tell_again(FlLags *lags, FlTime now)
+/// Sends our part of the round again, if it is not over here, or a peer asks.
+static void send_again(FlLags *lags, FlTime now)
 {
-    bool over = lags->round_settled == round_told(lags);
-    bool ready = lags->peers[lags->def.self].ready_round == round_told(lags);
-    lags->again_at = fl_time_add(now, lags->def.patience_ns / TELLINGS);
+    bool over = lags->round_settled == own_round(lags);
+    bool ready = lags->peers[lags->def.self].ready_round == own_round(lags);
+    lags->again_at = fl_time_add(now, lags->def.retry_ns / SENDINGS);
     if (!over || lags->asked) {
         lags->vector_due = true;
         lags->ready_due = lags->ready_due || ready;
@@ -144,7 +145,7 @@ static bool gather(const FlLags *lags, Round *round)
         if (!fl__lags_has(lags->members, i)) {
             continue;
         }
-        if (vector->round != round_told(lags) || vector->members != lags->members) {
+        if (vector->round != own_round(lags) || vector->members != lags->members) {
             return false;
         }
         round->peer[round->count++] = i;
@@ -158,8 +159,8 @@ static bool gather(const FlLags *lags, Round *round)
     return true;
 }
 
-/// Of all equal lags those with which nobody's A rises. Who has played alone so far follows those
-/// who play together, or the first of the lone ones.
+/// Of all equal lags those with which no A rises. A peer that has played alone so far follows those
+/// that play together, or the first of the lone ones.
 static void shift(const FlLags *lags, Round *round)
 {
     FlTime least = INT64_MAX;
@@ -181,7 +182,7 @@ static void shift(const FlLags *lags, Round *round)
 static void raise_b(FlLags *lags, FlTime b, FlTime now)
 {
     FlTime is = fl__lags_ramp_at(&lags->b, now, lags->def.slew_ppm);
-    Fl__LagsRamp next = {b > is ? b : is, b > lags->b.to ? b : lags->b.to, now};
+    Fl__LagsRamp next = {fl__time_max(b, is), fl__time_max(b, lags->b.to), now};
     lags->b = next;
 }
 
@@ -193,7 +194,7 @@ static void take_lags(FlLags *lags, const Round *round, FlTime now)
     for (int32_t i = 0; i < round->count; i++) {
         FlTime own = round->a[i] + round->b[i];
         sum += own;
-        lags->solved_longest = own > lags->solved_longest ? own : lags->solved_longest;
+        lags->solved_longest = fl__time_max(own, lags->solved_longest);
         lags->solved_b[round->peer[i]] = round->b[i];
         lags->solved_a = round->peer[i] == lags->def.self ? round->a[i] : lags->solved_a;
     }
@@ -202,8 +203,8 @@ static void take_lags(FlLags *lags, const Round *round, FlTime now)
     Fl__LagsPeer *self = &lags->peers[lags->def.self];
     FlTime b = lags->solved_b[lags->def.self];
     if (lags->vectors[lags->def.self].plays != FL__LAGS_TOGETHER) {
-        // Nobody depends on what was before; but who played alone and keeps its play time goes on
-        // from the last stamp.
+        // No peer depends on what was before; but one that played alone and keeps its play time
+        // goes on from the last stamp.
         bool back = lags->plays && lags->solved_a > lags->a.to;
         Fl__LagsRamp fresh_a = {lags->solved_a, lags->solved_a, now};
         Fl__LagsRamp fresh_b = {b, b, now};
@@ -225,10 +226,10 @@ static void take_lags(FlLags *lags, const Round *round, FlTime now)
     lags->count[FL_LAGS_SOLVED]++;
 }
 
-/// Somebody who tells an A beyond all clocks would shift all others' to there, for ever.
+/// A peer that sends an A beyond all clocks would shift all others' to there, for ever.
 ///
-/// Also on the way there nobody waits longer than the limit: B rises before A falls. Ours may still
-/// be falling from further up; somebody who tells wrong things could push B up again and again.
+/// While lags move, too, no peer waits longer than the limit: B rises before A falls. Ours may
+/// still be falling from further up; a peer that lies could push B up again and again.
 static bool is_acceptable(const FlLags *lags, const Round *round, FlTime now)
 {
     for (int32_t i = 0; i < round->count; i++) {
@@ -249,18 +250,18 @@ static bool is_acceptable(const FlLags *lags, const Round *round, FlTime now)
 static void try_solve(FlLags *lags, FlTime now)
 {
     Round round = {0};
-    if (round_told(lags) == lags->round_solved || !gather(lags, &round)) {
+    if (own_round(lags) == lags->round_solved || !gather(lags, &round)) {
         return;
     }
     FlResult result =
-        fl_lags_solve(lags->def.choice, round.count, round.v, round.a, round.b, &round.reference);
-    lags->round_solved = round_told(lags);
+        fl__lags_solve(lags->def.choice, round.count, round.v, round.a, round.b, &round.reference);
+    lags->round_solved = own_round(lags);
     lags->solved_at = now;
     shift(lags, &round);
     if (result == FL_OK && is_acceptable(lags, &round, now)) {
         take_lags(lags, &round, now);
     } else {
-        lags->round_settled = lags->round_solved; // by nobody: what is in force stays
+        lags->round_settled = lags->round_solved; // refused: what is in force stays
         lags->count[FL_LAGS_REFUSED]++;
     }
 }
@@ -275,7 +276,7 @@ static void lower(const FlLags *lags, Fl__LagsRamp *ramp, FlTime value, FlTime n
 
 static void try_settle(FlLags *lags, FlTime now)
 {
-    if (lags->round_settled == lags->round_solved || round_told(lags) != lags->round_solved) {
+    if (lags->round_settled == lags->round_solved || own_round(lags) != lags->round_solved) {
         return;
     }
     FlTime arrived = now;
@@ -289,12 +290,12 @@ static void try_settle(FlLags *lags, FlTime now)
         }
         if (i != lags->def.self && peer->window.count > 0) {
             FlTime here = fl_time_add(peer->ready_stamp, fl__lags_longest(lags, i, now));
-            arrived = here > arrived ? here : arrived;
+            arrived = fl__time_max(here, arrived);
         }
     }
-    FlTime most = fl_time_add(now, lags->def.limit_ns); // whatever stamp somebody may have sent
+    FlTime most = fl_time_add(now, lags->def.limit_ns); // whatever stamp a peer may have sent
     lags->round_settled = lags->round_solved;
-    lags->fall_at = arrived < most ? arrived : most;
+    lags->fall_at = fl_time_min(arrived, most);
     lags->sends = true;
     lower(lags, &lags->b, lags->solved_b[lags->def.self], now);
     lags->count[FL_LAGS_SETTLED]++;
@@ -303,17 +304,36 @@ static void try_settle(FlLags *lags, FlTime now)
 void fl__lags_update(FlLags *lags, FlTime now)
 {
     if (fl__lags_begin_due(lags) <= now) {
-        tell_vector(lags, now);
+        send_vector(lags, now);
     }
     try_solve(lags, now);
     try_settle(lags, now);
-    bool asked = lags->asked && round_told(lags) != 0; // else there is nothing to tell again
+    bool asked = lags->asked && own_round(lags) != 0; // else there is nothing to send again
     if (lags->again_at <= now || (asked && lags->again_at == FL_FOREVER)) {
-        tell_again(lags, now);
+        send_again(lags, now);
     }
     if (lags->fall_at <= now) {
         lags->fall_at = FL_FOREVER;
         lower(lags, &lags->a, lags->solved_a, now);
         lags->plays = true;
     }
+}
+
+// ---------------------------------------------------------------- who is waited for
+
+bool fl__lags_waits_for(const FlLags *lags, int32_t peer, bool same, uint32_t *part)
+{
+    const Fl__LagsPeer *one = &lags->peers[peer];
+    const Fl__LagsVector *vector = &lags->vectors[peer];
+    bool alike = vector->members == lags->members || vector->round == 0;
+    *part = vector->round + one->ready_round + (one->window.count > 0 ? 1u : 0u);
+    *part = same && !alike ? 0 : *part;
+    if (!is_other(lags, peer)) {
+        return false;
+    }
+    if (own_round(lags) != lags->round_solved) {
+        return vector->round != own_round(lags) || vector->members != lags->members;
+    }
+    return one->window.count == 0 ||
+           (lags->round_settled != lags->round_solved && one->ready_round != lags->round_solved);
 }

@@ -1,13 +1,14 @@
-// Lags from vectors: over a reference, or over nobody.
+// Lags from vectors: over a reference, or without one.
 //
 // Wanted are A and B with A_p + B_i >= v_p[i]. Over a reference r: A_p = v_p[r], and B_i the
 // largest v_j[i] - v_j[r] over all j, i itself included. (The paper prints the difference the other
-// way round, which is simultaneous for nobody; docs/decisions/0014.)
+// way round, which is simultaneous for no pair; docs/decisions/0014.)
 //
-// Over nobody the sum of all A and B is to be smallest. That is the dual of giving every peer p
-// another partner i so that the sum of v_p[i] is largest: the assignment problem. With the best
-// assignment known, A_q - A_p >= v_q[s(p)] - v_p[s(p)] is all that is asked of A, and the longest
-// chains of such differences from and to the first peer say how small and how large A may be.
+// Without a reference the sum of all A and B is to be smallest. That is the dual of giving every
+// peer p another partner i so that the sum of v_p[i] is largest: the assignment problem. With the
+// best assignment known, A_q - A_p >= v_q[s(p)] - v_p[s(p)] is all that is asked of A, and the
+// longest chains of such differences from and to the first peer say how small and how large A may
+// be.
 //
 // Differences of clocks may be years. They are taken out first (by the first peer's column): then
 // the numbers are small, chains of them do not overflow, and nothing is lost, since all is exact.
@@ -54,7 +55,7 @@ static void complete(const Problem *problem, const FlTime *a, FlTime *b)
         b[i] = INT64_MIN;
         for (int32_t p = 0; p < problem->count; p++) {
             FlTime need = problem->w[p][i] - a[p];
-            b[i] = need > b[i] ? need : b[i];
+            b[i] = fl__time_max(need, b[i]);
         }
     }
 }
@@ -69,8 +70,8 @@ static void over(const Problem *problem, int32_t reference, FlTime *a, FlTime *b
     complete(problem, a, b);
 }
 
-/// The published rule. It looks at B with clocks in them: somebody must find i behind the
-/// reference.
+/// The published rule. It looks at B with clocks in them: some peer must find i behind
+/// the reference.
 static bool is_successful(const Problem *problem, int32_t reference, const FlTime *b)
 {
     for (int32_t i = 0; i < problem->count; i++) {
@@ -117,10 +118,10 @@ static int32_t shortest(const Problem *problem, FlTime *a, FlTime *b)
     return best;
 }
 
-// ---------------------------------------------------------------- over nobody
+// ---------------------------------------------------------------- without a reference
 
 /// One peer more into the assignment: the cheapest chain of exchanges that ends at a free partner.
-/// Rows and columns count from 1, 0 is nobody; cost is -w.
+/// Rows and columns count from 1, 0 is none; cost is -w.
 typedef struct Matching {
     FlTime row[FL_LAGS_PEERS + 1], column[FL_LAGS_PEERS + 1]; // prices
     int32_t of_column[FL_LAGS_PEERS + 1];                     // the row assigned to it; 0: free
@@ -235,8 +236,8 @@ static void free_of_all(Problem *problem, FlTime *a, FlTime *b)
 
 // ---------------------------------------------------------------- the choice
 
-FlResult fl_lags_solve(FlLagsChoice choice, int32_t count, const FlTime *v, FlTime *a, FlTime *b,
-                       int32_t *reference)
+FlResult fl__lags_solve(FlLagsChoice choice, int32_t count, const FlTime *v, FlTime *a, FlTime *b,
+                        int32_t *reference)
 {
     FL_ASSERT(count >= 1 && count <= FL_LAGS_PEERS && choice < FL_LAGS_CHOICES);
     Problem problem;
@@ -264,7 +265,7 @@ FlResult fl_lags_solve(FlLagsChoice choice, int32_t count, const FlTime *v, FlTi
 
 // ---------------------------------------------------------------- names
 
-const char *fl_lags_choice_name(FlLagsChoice choice)
+const char *fl__lags_choice_name(FlLagsChoice choice)
 {
     static const char *const names[] = {
 #define ROW(name, word) word,
@@ -274,11 +275,11 @@ const char *fl_lags_choice_name(FlLagsChoice choice)
     return choice < FL_LAGS_CHOICES ? names[choice] : "unknown";
 }
 
-FlResult fl_lags_choice_find(const char *name, FlLagsChoice *choice)
+FlResult fl__lags_choice_find(const char *name, FlLagsChoice *choice)
 {
     *choice = FL_LAGS_REFERENCE;
     for (int32_t i = 0; i < FL_LAGS_CHOICES; i++) {
-        if (strcmp(fl_lags_choice_name((FlLagsChoice)i), name) == 0) {
+        if (strcmp(fl__lags_choice_name((FlLagsChoice)i), name) == 0) {
             *choice = (FlLagsChoice)i;
             return FL_OK;
         }

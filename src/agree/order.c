@@ -1,8 +1,8 @@
 // Actions in the order that all peers agree on.
 //
-// A binary heap of slots, the earliest first; the slots never move, and free ones form a list. What
-// was here before is known by its writer's sequence numbers: the newest one, and a bit for each of
-// the 256 up to it.
+// A binary heap of slots, the earliest first; the slots never move, and free ones form a list.
+// Duplicates are recognised by their writer's sequence numbers: the newest one, and a bit for each
+// of the 256 up to it.
 //
 // Invariant: what is given out rises in (play, writer, sequence), but for what is marked late.
 #include "private.h"
@@ -13,7 +13,7 @@
 #define RECENT 256
 
 typedef struct Writer {
-    bool heard;
+    bool known;
     uint32_t newest;
     int32_t waiting;
     uint64_t bits[RECENT / 64]; // by sequence, on a circle
@@ -32,7 +32,7 @@ struct FlOrder {
 
 // ---------------------------------------------------------------- making one
 
-FlOrderDef fl_order_def_default(void)
+FlOrderDef fl__order_def_default(void)
 {
     FlOrderDef def = {.capacity = 1024, .action_bytes = FL_ACTION_BYTES, .cookie = ORDER_COOKIE};
     return def;
@@ -43,13 +43,13 @@ static size_t size_of(const FlOrderDef *def, size_t each)
     return (size_t)def->capacity * each;
 }
 
-size_t fl_order_memory(const FlOrderDef *def)
+size_t fl__order_memory(const FlOrderDef *def)
 {
     return sizeof(FlOrder) +
            size_of(def, sizeof(FlOrdered) + (size_t)def->action_bytes + sizeof(int32_t));
 }
 
-FlResult fl_order_create(const FlOrderDef *def, FlOrder **out)
+FlResult fl__order_create(const FlOrderDef *def, FlOrder **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == ORDER_COOKIE);
@@ -68,7 +68,7 @@ FlResult fl_order_create(const FlOrderDef *def, FlOrder **out)
     order->heap =
         (int32_t *)fl_alloc(&def->alloc, size_of(def, sizeof(int32_t)), _Alignof(int32_t));
     if (order->slots == NULL || order->bytes == NULL || order->heap == NULL) {
-        fl_order_destroy(order);
+        fl__order_destroy(order);
         return FL_NO_MEMORY;
     }
     for (int32_t i = 0; i < def->capacity; i++) {
@@ -78,7 +78,7 @@ FlResult fl_order_create(const FlOrderDef *def, FlOrder **out)
     return FL_OK;
 }
 
-void fl_order_destroy(FlOrder *order)
+void fl__order_destroy(FlOrder *order)
 {
     if (order == NULL) {
         return;
@@ -150,38 +150,36 @@ static void take_out(FlOrder *order, int32_t place)
 
 // ---------------------------------------------------------------- in
 
-/// Notes the number. False: it was here before, or is too old to tell.
+/// Notes the number. False: a duplicate, or too old to know.
 static bool is_new(Writer *writer, uint32_t sequence)
 {
-    if (!writer->heard) {
-        writer->heard = true;
+    if (!writer->known) {
+        writer->known = true;
         writer->newest = sequence;
         memset(writer->bits, 0, sizeof writer->bits);
     }
     uint32_t ahead = sequence - writer->newest;
-    if (ahead != 0 && ahead < UINT32_C(0x80000000)) {
+    if (fl__serial_newer(sequence, writer->newest)) {
         for (uint32_t k = 0; k < ahead && k < RECENT; k++) {
-            uint32_t fresh = (sequence - k) % RECENT;
-            writer->bits[fresh / 64] &= ~(UINT64_C(1) << fresh % 64);
+            fl__bit_clear(writer->bits, (int32_t)((sequence - k) % RECENT));
         }
         writer->newest = sequence;
     } else if (writer->newest - sequence >= RECENT) {
         return false;
     }
-    uint64_t bit = UINT64_C(1) << sequence % 64;
-    uint64_t *word = &writer->bits[sequence % RECENT / 64];
-    bool fresh = (*word & bit) == 0;
-    *word |= bit;
+    int32_t bit = (int32_t)(sequence % RECENT);
+    bool fresh = !fl__bit_get(writer->bits, bit);
+    fl__bit_set(writer->bits, bit);
     return fresh;
 }
 
-void fl_order_writer(FlOrder *order, int32_t writer)
+void fl__order_writer(FlOrder *order, int32_t writer)
 {
     FL_ASSERT(writer >= 0 && writer < FL_LAGS_PEERS);
-    order->writers[writer].heard = false;
+    order->writers[writer].known = false;
 }
 
-FlResult fl_order_put(FlOrder *order, const FlOrdered *action)
+FlResult fl__order_put(FlOrder *order, const FlOrdered *action)
 {
     FL_ASSERT(action->writer >= 0 && action->writer < FL_LAGS_PEERS);
     if (action->count < 0 || action->count > order->def.action_bytes) {
@@ -212,11 +210,11 @@ FlResult fl_order_put(FlOrder *order, const FlOrdered *action)
 
 // ---------------------------------------------------------------- out
 
-FlResult fl_order_take(FlOrder *order, FlTime play, FlOrdered *action)
+FlResult fl__order_take(FlOrder *order, FlTime play, FlOrdered *action)
 {
     FlOrdered none = {0};
     *action = none;
-    if (play == INT64_MIN || fl_order_next(order) > play || order->stats.count == 0) {
+    if (play == INT64_MIN || fl__order_next(order) > play || order->stats.count == 0) {
         return FL_NOT_FOUND;
     }
     int32_t slot = order->heap[0];
@@ -233,10 +231,10 @@ FlResult fl_order_take(FlOrder *order, FlTime play, FlOrdered *action)
     return FL_OK;
 }
 
-bool fl_order_drop(FlOrder *order, int32_t writer)
+bool fl__order_drop(FlOrder *order, int32_t writer)
 {
     int32_t earliest = -1;
-    for (int32_t i = 0; i < order->stats.count && fl_order_waiting(order, writer) > 0; i++) {
+    for (int32_t i = 0; i < order->stats.count && fl__order_waiting(order, writer) > 0; i++) {
         if (order->slots[order->heap[i]].writer == writer &&
             (earliest < 0 || heap_before(order, i, earliest))) {
             earliest = i;
@@ -248,7 +246,7 @@ bool fl_order_drop(FlOrder *order, int32_t writer)
     return earliest >= 0;
 }
 
-int32_t fl_order_trim(FlOrder *order, FlTime last)
+int32_t fl__order_trim(FlOrder *order, FlTime last)
 {
     int32_t count = order->stats.count;
     order->stats.count = 0;
@@ -265,23 +263,23 @@ int32_t fl_order_trim(FlOrder *order, FlTime last)
     return count - order->stats.count;
 }
 
-FlTime fl_order_next(const FlOrder *order)
+FlTime fl__order_next(const FlOrder *order)
 {
     return order->stats.count > 0 ? order->slots[order->heap[0]].play : FL_FOREVER;
 }
 
-int32_t fl_order_room(const FlOrder *order)
+int32_t fl__order_room(const FlOrder *order)
 {
     return order->def.capacity - order->stats.count;
 }
 
-int32_t fl_order_waiting(const FlOrder *order, int32_t writer)
+int32_t fl__order_waiting(const FlOrder *order, int32_t writer)
 {
     FL_ASSERT(writer >= 0 && writer < FL_LAGS_PEERS);
     return order->writers[writer].waiting;
 }
 
-FlOrderStats fl_order_stats(const FlOrder *order)
+FlOrderStats fl__order_stats(const FlOrder *order)
 {
     return order->stats;
 }

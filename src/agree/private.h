@@ -1,19 +1,20 @@
-// Private to room `agree`: what its files share.
+// Private to module `agree`: what its files share.
 //
 //   lags.c, lags_round.c when an action is played: measuring, stamping; agreeing on lags
+//   lags_ramp.c          lags that move; lags_shown.c: which point of a motion is shown
 //   lags_solve.c         lags from vectors
-//   lags_message.c       what peers say about them, and actions on their way
+//   lags_message.c       messages about lags, and actions
 //   order.c              actions in their order
-//   timeline.c           players, inputs, what is asked of a timeline
-//   timeline_play.c      playing, going back, settling
+//   timeline.c           players, inputs, queries
+//   timeline_play.c      playing, rolling back, settling
 //   timeline_compare.c   hashes
 //   timeline_message.c   its messages
 //   calls.c              both ends' tables of calls: making them, figures
 //   call_asked.c         the caller's side
-//   call_heard.c         the owner's side
-//   call_messages.c      what they say to each other
+//   call_received.c      the owner's side
+//   call_messages.c      their messages
 //   call_kinds.c         arguments of the well-known kinds
-//   call_hit.c           whether a hit can be
+//   call_hit.c           whether a hit is possible
 #ifndef FAIRLEAD_AGREE_PRIVATE_H
 #define FAIRLEAD_AGREE_PRIVATE_H
 
@@ -21,126 +22,20 @@
 #include "fairlead/call.h"
 #include "fairlead/timeline.h"
 
-// ---------------------------------------------------------------- lags.c, lags_round.c
+#include "agree/agree.h"
+#include "agree/call.h"
+#include "agree/timeline.h"
+#include "base/private.h"
 
-#define FL__LAGS_BUCKETS 8
-
-/// The longest of the last `window_ns`, in an eighth of it each.
-typedef struct Fl__LagsWindow {
-    int64_t bucket[FL__LAGS_BUCKETS]; // which eighth, counted from the clock's zero
-    FlTime longest[FL__LAGS_BUCKETS];
-    int64_t newest; // bucket
-    uint64_t count; // of measurements; 0: none yet
-} Fl__LagsWindow;
-
-/// Whether a peer plays actions already.
-typedef enum Fl__LagsPlays {
-    FL__LAGS_NOT = 0,
-    FL__LAGS_TOGETHER = 1,
-    FL__LAGS_ALONE = 2, // its own
-} Fl__LagsPlays;
-
-/// What a peer tells in a round.
-typedef struct Fl__LagsVector {
-    uint32_t round; // 0: nothing yet
-    bool asks;      // told again, since something of the round has not come
-    Fl__LagsPlays plays;
-    uint64_t members;
-    FlTime a;                // if it plays
-    FlTime v[FL_LAGS_PEERS]; // by number
-} Fl__LagsVector;
-
-/// A value on its way to another.
-typedef struct Fl__LagsRamp {
-    FlTime from, to;
-    FlTime at; // when it was `from`
-} Fl__LagsRamp;
-
-typedef struct Fl__LagsPeer {
-    FlTime since; // it is there
-    Fl__LagsWindow window;
-    uint32_t ready_round;
-    FlTime ready_stamp; // on its clock: from here on its values are those of the round, or above
-} Fl__LagsPeer;
-
-struct FlLags {
-    FlLagsDef def;
-    uint64_t members; // bits, our own included
-    Fl__LagsPeer peers[FL_LAGS_PEERS];
-    Fl__LagsVector vectors[FL_LAGS_PEERS]; // the newest of each, ours included
-
-    uint32_t round_heard;   // the newest that anybody spoke of
-    uint32_t round_solved;  // 0: none
-    uint32_t round_settled; // all said READY
-    FlTime begun_at;        // our newest vector
-    FlTime solved_at;
-    uint64_t solved_members; // of the newest round solved, with
-    FlTime solved_a;         // our A, and
-    FlTime solved_b[FL_LAGS_PEERS];
-    FlTime solved_mean, solved_longest;
-    int32_t solved_reference;
-
-    Fl__LagsRamp a, b; // in force
-    FlTime fall_at;    // when what was sent before the last READY has arrived; FL_FOREVER: no fall
-    FlTime probe_next;
-    FlTime again_at; // our part of the round is told again, if that is wanted
-    FlTime stamped;  // the last play time given
-    // flags
-    bool sends, plays;
-    bool together; // the lags in force are not ours alone
-    bool need;     // a round: something came too near to its time, or somebody is gone
-    bool vector_due, ready_due;
-    bool repeats; // what is due was told before
-    bool asked;   // by somebody who lacks something of the round
-
-    uint64_t count[FL_LAGS_COUNTS];
-    uint8_t message[FL_LAGS_MESSAGE_BYTES];
-};
-
-static inline bool fl__lags_has(uint64_t members, int32_t peer)
-{
-    return (members >> peer & 1u) != 0;
-}
-
-/// What a value is at a time.
-FlTime fl__lags_ramp_at(const Fl__LagsRamp *ramp, FlTime now, int32_t slew_ppm);
-
-/// Notes a measurement, and the longest within the window. The latter: there is one.
-void fl__lags_measure(FlLags *lags, int32_t peer, FlTime took, FlTime arrival);
-FlTime fl__lags_longest(const FlLags *lags, int32_t peer, FlTime now);
-
-/// Does whatever is due in rounds; and when something will be.
-void fl__lags_update(FlLags *lags, FlTime now);
-FlTime fl__lags_begin_due(const FlLags *lags);
-
-// ---------------------------------------------------------------- lags_message.c
-
-typedef enum Fl__LagsKind {
-    FL__LAGS_PROBE = 1,
-    FL__LAGS_VECTOR = 2,
-    FL__LAGS_READY = 3,
-} Fl__LagsKind;
-
-typedef struct Fl__LagsSaid {
-    Fl__LagsKind kind;
-    bool asks;             // READY: as in a vector
-    uint32_t round;        // READY
-    FlTime stamp;          // PROBE, READY
-    Fl__LagsVector vector; // VECTOR
-} Fl__LagsSaid;
-
-void fl__lags_write(FlWriter *writer, int32_t self, const Fl__LagsSaid *said);
-
-/// False: no sender writes that.
-bool fl__lags_read(FlReader *reader, int32_t from, Fl__LagsSaid *said);
+#include "lags_private.h"
 
 // ---------------------------------------------------------------- timeline.c, timeline_play.c
 
 /// A player's time: ticks from <= t < until count.
 typedef struct FlPlayer {
-    int64_t from, until; // from FL_TIMELINE_NEVER: nobody
-    int64_t known;       // inputs up to here are all here
-    int64_t next_from;   // somebody else has the number from here on; FL_TIMELINE_NEVER: nobody
+    int64_t from, until; // from FL_TIMELINE_NEVER: no player
+    int64_t known;       // all inputs up to here are known
+    int64_t next_from;   // another has the number from here on; FL_TIMELINE_NEVER: none
     int64_t counted;     // NONE: the newest input that was taken
 } FlPlayer;
 
@@ -148,30 +43,31 @@ typedef struct FlPlayer {
 struct FlTimeline {
     FlTimelineDef def;
     FlTimelineFigures figures;
-    FlDesync desync;
     int64_t origin;     // the state it began with
     int64_t at;         // the state that the game is in
-    int64_t reached;    // ticks before this have been played once; at < reached: a repair is on
+    int64_t reached;    // ticks before this were played once; at < reached: a repair is on
     int64_t target;     // the present that was asked for
     int64_t wrong;      // the first tick played whose inputs are now known to be others
     int64_t shown_tick; // of `shown`
     int64_t settled_tick;
+    int32_t lag_ticks; // in force
     int32_t part_next; // of a state that comes in parts: the next byte
     bool playing;
+    bool follows; // a server's states are final, and nothing else is
 
     FlPlayer *players;
-    uint64_t *known_bits; // [tick]: whose input is known; cleared when the tick is settled
-    uint64_t *used_bits;  // [tick]: who played
-    uint8_t *given;       // [tick][player][input_bytes]: real inputs
-    uint8_t *used;        // likewise: what was played with
-    uint64_t *run_hash;   // [tick]: stress: of the state after it
-    uint64_t *shown_hash; // [tick]: of the state as it was shown,
-    int64_t *shown_at;    // if it is this one
-    uint16_t *hash;       // [tick]: of the settled state
-    uint64_t *heard_bits; // [tick]: whose hash waits for ours
-    uint16_t *heard;      // [tick][player]
-    uint8_t *saves;       // [tick / save_every][state_bytes]
-    uint8_t *live;        // where the game's state is, unless it keeps it itself
+    uint64_t *known_bits;    // [tick]: players whose input is known; cleared when it is settled
+    uint64_t *used_bits;     // [tick]: players that played
+    uint8_t *given;          // [tick][player][input_bytes]: true inputs
+    uint8_t *used;           // likewise: what was played with
+    uint64_t *run_hash;      // [tick]: stress: of the state after it
+    uint64_t *shown_hash;    // [tick]: of the state as it was shown,
+    int64_t *shown_at;       // if it is this one
+    uint16_t *hash;          // [tick]: of the settled state
+    uint64_t *received_bits; // [tick]: players whose hash waits for ours
+    uint16_t *received_hash; // [tick][player]
+    uint8_t *saves;          // [tick / save_every][state_bytes]
+    uint8_t *live;           // where the game's state is, unless it keeps it itself
     uint8_t *shown, *settled, *aside;
     uint8_t *repair; // where a repair was left, of a game that keeps its state itself
 };
@@ -193,7 +89,7 @@ static inline uint8_t *fl__timeline_used(const FlTimeline *t, int32_t player, in
     return &t->used[at * t->def.input_bytes];
 }
 
-/// States up to this one are as good as what is known.
+/// States up to this one were played with all inputs that are known.
 static inline int64_t fl__timeline_sound(const FlTimeline *timeline)
 {
     return timeline->wrong < timeline->at ? timeline->wrong : timeline->at;
@@ -202,7 +98,7 @@ static inline int64_t fl__timeline_sound(const FlTimeline *timeline)
 /// 64 bits of a saved state.
 uint64_t fl__timeline_hash_of(const FlTimeline *timeline, const void *bytes);
 
-/// State `settled_tick` is in `settled`: notes its hash, compares, tells the game.
+/// State `settled_tick` is in `settled`: notes its hash, compares, calls the game.
 void fl__timeline_settled(FlTimeline *timeline);
 
 // ---------------------------------------------------------------- calls.c
@@ -212,7 +108,7 @@ typedef enum AskedState { ASKED_FREE, ASKED_WAITING, ASKED_DONE } AskedState;
 /// A call of ours.
 typedef struct Asked {
     AskedState state;
-    uint16_t version;  // of the thing's state when it was made
+    uint16_t version;  // of the entity's state when it was made
     FlTime made, next; // when it goes out again
     int64_t order;     // done: results come in this order
     int32_t predicted_count;
@@ -221,32 +117,32 @@ typedef struct Asked {
     FlCallResult result;
 } Asked;
 
-typedef enum HeardState {
-    HEARD_FREE,
-    HEARD_WAITING, // for the game
-    HEARD_TAKEN,   // and not decided
-    HEARD_REFUSED,
-    HEARD_APPLIED,
-} HeardState;
+typedef enum ReceivedState {
+    RECEIVED_FREE,
+    RECEIVED_WAITING, // for the game
+    RECEIVED_TAKEN,   // and not decided
+    RECEIVED_REFUSED,
+    RECEIVED_APPLIED,
+} ReceivedState;
 
-/// A call to us, by which it is known again: small, since all are looked through.
-typedef struct HeardKey {
+/// A call to us, as it is recognised: small, since all are searched.
+typedef struct ReceivedKey {
     FlCallKey key;
-    uint8_t state; // HeardState
+    uint8_t state; // ReceivedState
     uint16_t number;
     FlTime until;
-} HeardKey;
+} ReceivedKey;
 
 #define CALLS_BUCKETS 160 // of latencies: eight to a doubling, from 0.25 ms on
 
 struct FlCalls {
     FlCallsDef def;
     Asked *asked;
-    HeardKey *heard;
-    FlCallMessage *messages; // of `heard`
-    int64_t *order;          // of `heard`: in which they came
+    ReceivedKey *received;
+    FlCallMessage *messages; // of `received`
+    int64_t *order;          // of `received`: in which they came
     int32_t asked_waiting;   // of `asked`, those without an answer
-    int64_t asked_order, heard_order;
+    int64_t asked_order, received_order;
     uint32_t serial; // the last that was given
     FlTime latency_max;
     uint64_t count[FL_CALLS_COUNTS];

@@ -1,12 +1,12 @@
-// A timeline's players and inputs, and what is asked of it. Playing is timeline_play.c's.
+// A timeline's players and inputs, and queries. Playing is timeline_play.c's.
 //
 // Inputs lie twice in a ring by tick: as they were given, and as they were played with. The second
-// says what a repair has to repair, and what to guess next: the input played with a tick before.
+// shows what a repair has to repair, and what to guess next: the input played with a tick before.
 //
 // Invariants:
 //   origin <= settled_tick <= at <= reached;  reached - settled_tick < history_ticks
 //   a tick before `wrong` and `at` was played with everything that is known of it
-//   `known` of a player: all its inputs up to there are here, and the next is not
+//   `known` of a player: all its inputs up to there are known, and the next is not
 #include "private.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 
 // ---------------------------------------------------------------- names
 
-const char *fl_control_name(FlControl control)
+const char *fl__control_name(FlControl control)
 {
     switch (control) {
 #define ROW(name, word)                                                                            \
@@ -45,44 +45,64 @@ FlTimelineDef fl_timeline_def_default(void)
     return def;
 }
 
-static bool is_power_of_two(int32_t n)
+static bool needs(FlError *error, bool good, const char *sentence)
 {
-    return n > 0 && (n & (n - 1)) == 0;
+    if (!good) {
+        fl__error_set(error, FL_BAD_VALUE, "%s", sentence);
+    }
+    return good;
 }
 
-static bool def_is_good(const FlTimelineDef *def)
+static bool sizes_are_good(const FlTimelineDef *def, FlError *error)
 {
-    bool sizes = def->player_capacity >= 1 && def->player_capacity <= FL_TIMELINE_PLAYERS &&
-                 def->state_bytes >= 1 && def->state_bytes <= 1 << 24 && def->input_bytes >= 1 &&
-                 def->input_bytes <= FL_TIMELINE_INPUT_BYTES;
-    bool ticks = is_power_of_two(def->history_ticks) && def->history_ticks >= 4 &&
-                 def->history_ticks <= 1 << 16 && is_power_of_two(def->save_every) &&
-                 def->save_every <= def->history_ticks / 4 && def->budget_ticks >= 1;
-    bool lags = def->control >= FL_CONTROL_NONE && def->control < FL_CONTROLS &&
-                def->lag_ticks >= 0 && def->lag_ticks <= def->history_ticks / 2 &&
-                def->stress_ticks >= 0 && def->stress_ticks <= def->history_ticks / 2;
-    // Without control inputs are not kept as they were played, so nothing can be played again.
-    lags = lags && (def->stress_ticks == 0 || def->control != FL_CONTROL_NONE);
-    bool game =
-        def->game.step_fn != NULL && (def->game.save_fn == NULL) == (def->game.load_fn == NULL);
-    return sizes && ticks && lags && game;
+    const FlTimelineGame *game = &def->game;
+    return needs(error, game->step_fn != NULL, "game.step_fn is NULL: it must be set.") &&
+           needs(error, (game->save_fn == NULL) == (game->load_fn == NULL),
+                 "game.save_fn and game.load_fn: set both, or neither.") &&
+           fl__whole_in(error, "player_capacity", def->player_capacity, 1, FL_TIMELINE_PLAYERS) &&
+           fl__whole_in(error, "state_bytes", def->state_bytes, 1, 1 << 24) &&
+           fl__whole_in(error, "input_bytes", def->input_bytes, 1, FL_TIMELINE_INPUT_BYTES);
 }
 
-/// One table of a timeline: where its pointer is, and how long it is.
-typedef struct Table {
-    void **pointer;
-    size_t bytes;
-} Table;
+#define FL__TICK_FROM FL_SEC(INT64_C(1000000000))
+
+static bool ticks_are_good(const FlTimelineDef *def, FlError *error)
+{
+    int32_t ticks = def->history_ticks;
+    return fl__whole_in(error, "history_ticks", ticks, 4, 1 << 16) &&
+           fl__power_up_to(error, "history_ticks", ticks, 1 << 16) &&
+           fl__power_up_to(error, "save_every", def->save_every, ticks / 4) &&
+           fl__whole_in(error, "budget_ticks", def->budget_ticks, 1, INT32_MAX) &&
+           fl__whole_in(error, "control", def->control, FL_CONTROL_NONE, FL_CONTROLS - 1) &&
+           fl__whole_in(error, "lag_ticks", def->lag_ticks, 0, ticks / 2) &&
+           fl__whole_in(error, "tick_hz", def->tick_hz, 0, 1000) &&
+           fl__whole_in(error, "tick_from", def->tick_from, -FL__TICK_FROM, FL__TICK_FROM) &&
+           fl__whole_in(error, "stress_ticks", def->stress_ticks, 0, ticks / 2) &&
+           // Without control inputs are not kept as they were played, so nothing can be played
+           // again.
+           needs(error, def->stress_ticks == 0 || def->control != FL_CONTROL_NONE,
+                 "stress_ticks is above 0: control must not be FL_CONTROL_NONE then.");
+}
+
+FlResult fl_timeline_def_problem(const FlTimelineDef *def, FlError *error)
+{
+    fl__error_clear(error);
+    bool good = needs(error, def->cookie == TIMELINE_COOKIE,
+                      "Begin with `FlTimelineDef def = fl_timeline_def_default();`, then change "
+                      "fields.") &&
+                sizes_are_good(def, error) && ticks_are_good(def, error);
+    return good ? FL_OK : error->code;
+}
 
 #define TABLES 17
 
-static void list_tables(FlTimeline *t, Table tables[TABLES])
+static void list_tables(FlTimeline *t, Fl__Table tables[TABLES])
 {
     size_t ticks = (size_t)t->def.history_ticks;
     size_t players = (size_t)t->def.player_capacity;
     size_t inputs = ticks * players * (size_t)t->def.input_bytes;
     size_t state = (size_t)t->def.state_bytes;
-    Table all[TABLES] = {
+    Fl__Table all[TABLES] = {
         {(void **)&t->players, players * sizeof(FlPlayer)},
         {(void **)&t->known_bits, ticks * sizeof(uint64_t)},
         {(void **)&t->used_bits, ticks * sizeof(uint64_t)},
@@ -92,8 +112,8 @@ static void list_tables(FlTimeline *t, Table tables[TABLES])
         {(void **)&t->shown_hash, ticks * sizeof(uint64_t)},
         {(void **)&t->shown_at, ticks * sizeof(int64_t)},
         {(void **)&t->hash, ticks * sizeof(uint16_t)},
-        {(void **)&t->heard_bits, ticks * sizeof(uint64_t)},
-        {(void **)&t->heard, ticks * players * sizeof(uint16_t)},
+        {(void **)&t->received_bits, ticks * sizeof(uint64_t)},
+        {(void **)&t->received_hash, ticks * players * sizeof(uint16_t)},
         {(void **)&t->saves, ticks / (size_t)t->def.save_every * state},
         {(void **)&t->live, state},
         {(void **)&t->shown, state},
@@ -104,23 +124,19 @@ static void list_tables(FlTimeline *t, Table tables[TABLES])
     memcpy(tables, all, sizeof all);
 }
 
-size_t fl_timeline_memory(const FlTimelineDef *def)
+size_t fl__timeline_memory(const FlTimelineDef *def)
 {
     FlTimeline like = {.def = *def};
-    Table tables[TABLES];
+    Fl__Table tables[TABLES];
     list_tables(&like, tables);
-    size_t bytes = sizeof(FlTimeline);
-    for (int32_t i = 0; i < TABLES; i++) {
-        bytes += tables[i].bytes;
-    }
-    return bytes;
+    return sizeof(FlTimeline) + fl__tables_bytes(tables, TABLES);
 }
 
 FlResult fl_timeline_create(const FlTimelineDef *def, FlTimeline **out)
 {
     *out = NULL;
-    FL_ASSERT(def->cookie == TIMELINE_COOKIE);
-    if (!def_is_good(def)) {
+    FlError error;
+    if (fl_timeline_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     FlTimeline *t = (FlTimeline *)fl_alloc(&def->alloc, sizeof *t, _Alignof(FlTimeline));
@@ -128,14 +144,12 @@ FlResult fl_timeline_create(const FlTimelineDef *def, FlTimeline **out)
         return FL_NO_MEMORY;
     }
     t->def = *def;
-    Table tables[TABLES];
+    t->lag_ticks = def->lag_ticks;
+    Fl__Table tables[TABLES];
     list_tables(t, tables);
-    for (int32_t i = 0; i < TABLES; i++) {
-        *tables[i].pointer = fl_alloc(&def->alloc, tables[i].bytes, _Alignof(max_align_t));
-        if (*tables[i].pointer == NULL) {
-            fl_timeline_destroy(t);
-            return FL_NO_MEMORY;
-        }
+    if (!fl__tables_reserve(&def->alloc, tables, TABLES)) {
+        fl_timeline_destroy(t);
+        return FL_NO_MEMORY;
     }
     fl_timeline_begin(t, 0, t->live);
     *out = t;
@@ -147,32 +161,29 @@ void fl_timeline_destroy(FlTimeline *timeline)
     if (timeline == NULL) {
         return;
     }
-    Table tables[TABLES];
+    Fl__Table tables[TABLES];
     list_tables(timeline, tables);
-    for (int32_t i = 0; i < TABLES; i++) {
-        fl_free(&timeline->def.alloc, *tables[i].pointer, tables[i].bytes);
-    }
+    fl__tables_release(&timeline->def.alloc, tables, TABLES);
     FlAlloc alloc = timeline->def.alloc;
     fl_free(&alloc, timeline, sizeof *timeline);
 }
 
 static void forget(FlTimeline *t)
 {
-    const FlPlayer nobody = {FL_TIMELINE_NEVER, FL_TIMELINE_NEVER, INT64_MIN, FL_TIMELINE_NEVER,
-                             INT64_MIN};
+    const FlPlayer none_yet = {FL_TIMELINE_NEVER, FL_TIMELINE_NEVER, INT64_MIN, FL_TIMELINE_NEVER,
+                               INT64_MIN};
     for (int32_t p = 0; p < t->def.player_capacity; p++) {
-        t->players[p] = nobody;
+        t->players[p] = none_yet;
     }
     for (int32_t i = 0; i < t->def.history_ticks; i++) {
         t->known_bits[i] = 0;
         t->used_bits[i] = 0;
-        t->heard_bits[i] = 0;
+        t->received_bits[i] = 0;
         t->shown_at[i] = INT64_MIN;
     }
-    FlTimelineFigures none = {.unstable_at = FL_TIMELINE_NEVER};
-    FlDesync never = {FL_TIMELINE_NEVER, -1};
+    FlTimelineFigures none = {
+        .unstable_at = FL_TIMELINE_NEVER, .desync_at = FL_TIMELINE_NEVER, .desync_player = -1};
     t->figures = none;
-    t->desync = never;
 }
 
 void fl_timeline_begin(FlTimeline *timeline, int64_t tick, const void *state)
@@ -195,11 +206,11 @@ void fl_timeline_begin(FlTimeline *timeline, int64_t tick, const void *state)
     t->hash[fl__timeline_slot(t, tick)] = (uint16_t)fl__timeline_hash_of(t, t->settled);
 }
 
-FlResult fl_timeline_begin_part(FlTimeline *timeline, int64_t tick, int32_t offset,
-                                const void *bytes, int32_t count)
+FlResult fl__timeline_begin_part(FlTimeline *timeline, int64_t tick, int32_t offset,
+                                 const void *bytes, int32_t count)
 {
     FlTimeline *t = timeline;
-    FL_ASSERT(t->at == t->reached); // the room of a repair is used
+    FL_ASSERT(t->at == t->reached); // the memory of a repair is used
     if (offset != 0 && offset != t->part_next) {
         return FL_BAD_VALUE;
     }
@@ -217,7 +228,7 @@ FlResult fl_timeline_begin_part(FlTimeline *timeline, int64_t tick, int32_t offs
     return FL_OK;
 }
 
-const FlTimelineDef *fl_timeline_def(const FlTimeline *timeline)
+const FlTimelineDef *fl__timeline_def(const FlTimeline *timeline)
 {
     return &timeline->def;
 }
@@ -242,12 +253,12 @@ static bool plays(const FlPlayer *player, int64_t tick)
     return (tick >= player->from && tick < player->until) || tick >= player->next_from;
 }
 
-bool fl_timeline_plays(const FlTimeline *timeline, int32_t player, int64_t tick)
+bool fl__timeline_plays(const FlTimeline *timeline, int32_t player, int64_t tick)
 {
     return plays(player_of(timeline, player), tick);
 }
 
-int64_t fl_timeline_first(const FlTimeline *timeline, int32_t player)
+int64_t fl__timeline_first(const FlTimeline *timeline, int32_t player)
 {
     return player_of(timeline, player)->from;
 }
@@ -263,7 +274,7 @@ FlResult fl_timeline_enter(FlTimeline *timeline, int32_t player, int64_t tick)
         return FL_FULL;
     }
     if (taken) {
-        p->next_from = tick; // who had the number before is still to be settled
+        p->next_from = tick; // the former player of this number is still to be settled
     } else {
         p->from = tick;
         p->until = FL_TIMELINE_NEVER;
@@ -274,7 +285,7 @@ FlResult fl_timeline_enter(FlTimeline *timeline, int32_t player, int64_t tick)
     return FL_OK;
 }
 
-// Inputs from a tick on are nobody's, and must not be taken for those of whoever is next.
+// Inputs from a tick on do not count, and must not be taken for those of the number's next player.
 static void forget_from(FlTimeline *t, int32_t player, int64_t tick)
 {
     int64_t end = t->settled_tick + t->def.history_ticks;
@@ -371,7 +382,7 @@ FlResult fl_timeline_input(FlTimeline *timeline, int32_t player, int64_t tick, c
         return take_as_it_comes(t, player, tick, bytes);
     }
     if (tick < t->settled_tick) {
-        t->figures.dropped += tick > p->known ? 1 : 0; // else it was here
+        t->figures.dropped += tick > p->known ? 1 : 0; // else it is a duplicate
         return tick > p->known ? FL_OUT_OF_ORDER : FL_OK;
     }
     if (tick >= t->settled_tick + t->def.history_ticks) {
@@ -384,12 +395,12 @@ FlResult fl_timeline_input(FlTimeline *timeline, int32_t player, int64_t tick, c
     return FL_OK;
 }
 
-int64_t fl_timeline_known(const FlTimeline *timeline, int32_t player)
+int64_t fl__timeline_known(const FlTimeline *timeline, int32_t player)
 {
     return player_of(timeline, player)->known;
 }
 
-const uint8_t *fl_timeline_input_at(const FlTimeline *timeline, int32_t player, int64_t tick)
+const uint8_t *fl__timeline_input_at(const FlTimeline *timeline, int32_t player, int64_t tick)
 {
     const FlPlayer *p = player_of(timeline, player);
     bool here = tick >= p->from && tick < p->until && tick <= p->known &&
@@ -397,7 +408,7 @@ const uint8_t *fl_timeline_input_at(const FlTimeline *timeline, int32_t player, 
     return here ? fl__timeline_given(timeline, player, tick) : NULL;
 }
 
-// ---------------------------------------------------------------- asking
+// ---------------------------------------------------------------- queries
 
 const void *fl_timeline_present(const FlTimeline *timeline, int64_t *tick)
 {
@@ -414,10 +425,10 @@ const void *fl_timeline_settled(const FlTimeline *timeline, int64_t *tick)
 void fl_timeline_lag(FlTimeline *timeline, int32_t ticks)
 {
     int32_t most = timeline->def.history_ticks / 2;
-    timeline->def.lag_ticks = ticks < 0 ? 0 : ticks > most ? most : ticks;
+    timeline->lag_ticks = ticks < 0 ? 0 : ticks > most ? most : ticks;
 }
 
-bool fl_timeline_playing(const FlTimeline *timeline)
+bool fl__timeline_playing(const FlTimeline *timeline)
 {
     return timeline->playing;
 }

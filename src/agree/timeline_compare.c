@@ -1,4 +1,4 @@
-// Hashes of settled states: ours, and others' beside them.
+// Hashes of settled states: ours, compared with others'.
 //
 // 16 bits a tick travel: a difference is overlooked once in 65 536 ticks, and states that differ
 // stay different, so the next tick names it.
@@ -37,9 +37,9 @@ static void compare(FlTimeline *t, int32_t player, int64_t tick, uint16_t hash)
         return;
     }
     t->figures.differing++;
-    if (tick < t->desync.tick) {
-        t->desync.tick = tick;
-        t->desync.player = player;
+    if (tick < t->figures.desync_at) {
+        t->figures.desync_at = tick;
+        t->figures.desync_player = player;
     }
 }
 
@@ -55,12 +55,12 @@ void fl__timeline_settled(FlTimeline *timeline)
         t->figures.shown++;
         t->figures.corrected += t->shown_hash[slot] != hash ? 1 : 0;
     }
-    for (int32_t p = 0; p < t->def.player_capacity && t->heard_bits[slot] != 0; p++) {
-        if ((t->heard_bits[slot] >> p & 1u) != 0) {
-            compare(t, p, tick, t->heard[slot * t->def.player_capacity + p]);
+    for (int32_t p = 0; p < t->def.player_capacity && t->received_bits[slot] != 0; p++) {
+        if ((t->received_bits[slot] >> p & 1u) != 0) {
+            compare(t, p, tick, t->received_hash[slot * t->def.player_capacity + p]);
         }
     }
-    t->heard_bits[slot] = 0;
+    t->received_bits[slot] = 0;
     if (t->def.game.settled_fn != NULL) {
         t->def.game.settled_fn(t->def.game.ctx, tick, t->settled);
     }
@@ -72,7 +72,7 @@ static bool is_remembered(const FlTimeline *t, int64_t tick)
            tick > t->settled_tick - t->def.history_ticks;
 }
 
-FlResult fl_timeline_hash(const FlTimeline *timeline, int64_t tick, uint16_t *hash)
+FlResult fl__timeline_hash(const FlTimeline *timeline, int64_t tick, uint16_t *hash)
 {
     *hash = 0;
     if (!is_remembered(timeline, tick)) {
@@ -82,7 +82,7 @@ FlResult fl_timeline_hash(const FlTimeline *timeline, int64_t tick, uint16_t *ha
     return FL_OK;
 }
 
-void fl_timeline_hash_heard(FlTimeline *timeline, int32_t player, int64_t tick, uint16_t hash)
+void fl__timeline_hash_received(FlTimeline *timeline, int32_t player, int64_t tick, uint16_t hash)
 {
     FlTimeline *t = timeline;
     FL_ASSERT(player >= 0 && player < t->def.player_capacity);
@@ -90,12 +90,7 @@ void fl_timeline_hash_heard(FlTimeline *timeline, int32_t player, int64_t tick, 
         compare(t, player, tick, hash);
     } else if (tick > t->settled_tick && tick < t->settled_tick + t->def.history_ticks) {
         int64_t slot = fl__timeline_slot(t, tick);
-        t->heard_bits[slot] |= UINT64_C(1) << player;
-        t->heard[slot * t->def.player_capacity + player] = hash;
+        t->received_bits[slot] |= UINT64_C(1) << player;
+        t->received_hash[slot * t->def.player_capacity + player] = hash;
     }
-}
-
-FlDesync fl_timeline_desync(const FlTimeline *timeline)
-{
-    return timeline->desync;
 }

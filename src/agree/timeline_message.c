@@ -1,4 +1,4 @@
-// What timelines say to each other. The carrier says which message it is, and whose.
+// Messages between timelines. The carrier knows the kind and the sender.
 
 // HASHES: what my settled states hash to.                        spec/WIRE.md section 8.9
 //
@@ -7,7 +7,7 @@
 //   8     count    -      1..64 follow, of one tick after another
 //   per tick: 16 its hash
 
-// STRETCH: inputs of somebody who has left.                      spec/WIRE.md section 8.9
+// TICK_RANGE: inputs of a player who has left.                   spec/WIRE.md section 8.9
 //
 //   bits  field    unit   valid
 //   8     player   -      0..63
@@ -18,7 +18,7 @@
 //   16    count    -      ticks follow, up to the newest at most
 //   per tick: the session's input bytes
 
-// ENTER: somebody's inputs count from a tick on.                 spec/WIRE.md section 8.9
+// ENTER: a member's inputs count from a tick on.                 spec/WIRE.md section 8.9
 //
 //   bits  field    unit   valid
 //   8     player   -      0..63
@@ -33,14 +33,11 @@
 //   rest  bytes    -      at least one
 #include "private.h"
 
+#include "wire/wire.h"
+
 #include <string.h>
 
 enum { FLAG_FINAL = 1, FLAG_MORE = 2 };
-
-static bool is_whole(const FlReader *r)
-{
-    return !r->failed && r->bit_count == r->size_bits;
-}
 
 static void put_tick(FlWriter *w, int64_t tick)
 {
@@ -49,20 +46,20 @@ static void put_tick(FlWriter *w, int64_t tick)
 
 static int64_t take_tick(FlReader *r, int64_t near)
 {
-    return fl_unwrap(near, fl_reader_take(r, 32), 32);
+    return fl__unwrap(near, fl_reader_take(r, 32), 32);
 }
 
 static int32_t take_player(FlReader *r)
 {
     uint64_t player = fl_reader_take(r, 8);
     if (player >= FL_TIMELINE_PLAYERS) {
-        fl_reader_fail(r);
+        fl__reader_fail(r);
         player = 0;
     }
     return (int32_t)player;
 }
 
-void fl_hashes_message_write(FlWriter *writer, const FlHashesMessage *message)
+void fl__hashes_message_write(FlWriter *writer, const FlHashesMessage *message)
 {
     FL_ASSERT(message->count >= 1 && message->count <= FL_HASHES_AT_MOST);
     put_tick(writer, message->first);
@@ -72,7 +69,7 @@ void fl_hashes_message_write(FlWriter *writer, const FlHashesMessage *message)
     }
 }
 
-bool fl_hashes_message_read(FlReader *reader, int64_t near, FlHashesMessage *message)
+bool fl__hashes_message_read(FlReader *reader, int64_t near, FlHashesMessage *message)
 {
     memset(message, 0, sizeof *message);
     message->first = take_tick(reader, near);
@@ -84,11 +81,11 @@ bool fl_hashes_message_read(FlReader *reader, int64_t near, FlHashesMessage *mes
     for (int32_t i = 0; i < message->count; i++) {
         message->hash[i] = (uint16_t)fl_reader_take(reader, 16);
     }
-    return is_whole(reader);
+    return fl__reader_whole(reader);
 }
 
-void fl_stretch_message_write(FlWriter *writer, int32_t input_bytes,
-                              const FlStretchMessage *message)
+void fl__tick_range_message_write(FlWriter *writer, int32_t input_bytes,
+                                  const FlTickRangeMessage *message)
 {
     FL_ASSERT(message->player >= 0 && message->player < FL_TIMELINE_PLAYERS &&
               message->count >= 0 && message->first + message->count <= message->newest + 1);
@@ -102,8 +99,8 @@ void fl_stretch_message_write(FlWriter *writer, int32_t input_bytes,
     fl_writer_bytes(writer, message->bytes, message->count * input_bytes);
 }
 
-bool fl_stretch_message_read(FlReader *reader, int64_t near, int32_t input_bytes,
-                             FlStretchMessage *message)
+bool fl__tick_range_message_read(FlReader *reader, int64_t near, int32_t input_bytes,
+                                 FlTickRangeMessage *message)
 {
     memset(message, 0, sizeof *message);
     message->player = take_player(reader);
@@ -120,10 +117,10 @@ bool fl_stretch_message_read(FlReader *reader, int64_t near, int32_t input_bytes
         return false;
     }
     message->bytes = fl_reader_bytes(reader, message->count * input_bytes);
-    return is_whole(reader);
+    return fl__reader_whole(reader);
 }
 
-void fl_enter_message_write(FlWriter *writer, const FlEnterMessage *message)
+void fl__enter_message_write(FlWriter *writer, const FlEnterMessage *message)
 {
     FL_ASSERT(message->player >= 0 && message->player < FL_TIMELINE_PLAYERS);
     fl_writer_put(writer, (uint64_t)message->player, 8);
@@ -131,16 +128,16 @@ void fl_enter_message_write(FlWriter *writer, const FlEnterMessage *message)
     put_tick(writer, message->tick);
 }
 
-bool fl_enter_message_read(FlReader *reader, int64_t near, FlEnterMessage *message)
+bool fl__enter_message_read(FlReader *reader, int64_t near, FlEnterMessage *message)
 {
     memset(message, 0, sizeof *message);
     message->player = take_player(reader);
     message->of = (uint8_t)fl_reader_take(reader, 8);
     message->tick = take_tick(reader, near);
-    return is_whole(reader) && message->tick >= 0;
+    return fl__reader_whole(reader) && message->tick >= 0;
 }
 
-void fl_snapshot_message_write(FlWriter *writer, const FlSnapshotMessage *message)
+void fl__snapshot_message_write(FlWriter *writer, const FlSnapshotMessage *message)
 {
     FL_ASSERT(message->count > 0 && message->tick >= 0);
     fl_writer_put(writer, (uint64_t)message->tick, 64);
@@ -148,7 +145,7 @@ void fl_snapshot_message_write(FlWriter *writer, const FlSnapshotMessage *messag
     fl_writer_bytes(writer, message->bytes, message->count);
 }
 
-bool fl_snapshot_message_read(FlReader *reader, FlSnapshotMessage *message)
+bool fl__snapshot_message_read(FlReader *reader, FlSnapshotMessage *message)
 {
     memset(message, 0, sizeof *message);
     message->tick = (int64_t)fl_reader_take(reader, 64);
@@ -156,5 +153,6 @@ bool fl_snapshot_message_read(FlReader *reader, FlSnapshotMessage *message)
     message->offset = (int32_t)(offset & INT32_MAX);
     message->count = fl_reader_left(reader);
     message->bytes = fl_reader_bytes(reader, message->count);
-    return is_whole(reader) && message->count > 0 && message->tick >= 0 && offset <= INT32_MAX;
+    return fl__reader_whole(reader) && message->count > 0 && message->tick >= 0 &&
+           offset <= INT32_MAX;
 }

@@ -1,4 +1,4 @@
-// Playing, going back, settling.
+// Playing, rolling back, settling.
 //
 // A call of fl_timeline_advance reads: go back if something known now was played otherwise; play up
 // to the present; show it; settle what is final. A repair that needs more ticks than the budget
@@ -58,7 +58,7 @@ static void choose(FlTimeline *t, int64_t tick)
     int64_t slot = fl__timeline_slot(t, tick);
     uint64_t used = 0;
     for (int32_t p = 0; p < t->def.player_capacity; p++) {
-        if (!fl_timeline_plays(t, p, tick)) {
+        if (!fl__timeline_plays(t, p, tick)) {
             continue;
         }
         uint8_t *out = fl__timeline_used(t, p, tick);
@@ -190,10 +190,13 @@ static int64_t complete_until(FlTimeline *t)
 static int64_t settle_until(FlTimeline *t)
 {
     int64_t sound = fl__timeline_sound(t);
+    if (t->follows) {
+        return t->settled_tick; // its server says what is final
+    }
     if (t->def.control == FL_CONTROL_NONE) {
         return sound;
     }
-    int64_t goal = t->target - t->def.lag_ticks;
+    int64_t goal = t->target - t->lag_ticks;
     if (t->def.control == FL_CONTROL_LAGS) {
         int64_t complete = complete_until(t);
         t->figures.waits += complete < goal ? 1 : 0;
@@ -254,6 +257,54 @@ static void settle(FlTimeline *t)
         load_from(t, t->aside);
     }
     hand_on(t);
+}
+
+// ---------------------------------------------------------------- following a server
+
+void fl__timeline_follow(FlTimeline *timeline)
+{
+    FL_ASSERT(timeline->def.save_every == 1);
+    timeline->follows = true;
+}
+
+FlResult fl__timeline_confirm(FlTimeline *timeline, int64_t tick, const void *state, bool *same)
+{
+    FlTimeline *t = timeline;
+    size_t bytes = (size_t)t->def.state_bytes;
+    FL_ASSERT(t->follows && !t->playing && t->at == t->reached);
+    *same = true;
+    if (tick <= t->settled_tick) {
+        return FL_OUT_OF_ORDER;
+    }
+    if (tick > t->at) {
+        return FL_NOT_FOUND;
+    }
+    uint8_t *save = save_of(t, tick);
+    if (tick == t->at) {
+        save_to(t, save);
+    }
+    *same = memcmp(save, state, bytes) == 0;
+    memcpy(save, state, bytes);
+    for (int64_t i = t->settled_tick; i < tick; i++) {
+        t->known_bits[fl__timeline_slot(t, i)] = 0;
+    }
+    memcpy(t->settled, state, bytes);
+    t->settled_tick = tick;
+    t->figures.settled++;
+    t->wrong = t->wrong < tick ? FL_TIMELINE_NEVER : t->wrong; // it is decided, whatever came
+    if (!*same && tick < t->at) {
+        t->wrong = tick;
+    } else if (!*same) {
+        load_from(t, state);
+        show(t);
+    }
+    return FL_OK;
+}
+
+const void *fl__timeline_saved(const FlTimeline *timeline, int64_t tick)
+{
+    bool here = tick >= timeline->settled_tick && tick < timeline->at;
+    return here ? save_of(timeline, tick) : NULL;
 }
 
 // ---------------------------------------------------------------- stress

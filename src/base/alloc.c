@@ -19,11 +19,20 @@ void *fl_alloc(const FlAlloc *alloc, size_t size, size_t align)
     return ptr;
 }
 
+// Through a volatile pointer, or compilers leave out what is written and never read.
+void fl_wipe(void *bytes, size_t count)
+{
+    static void *(*const volatile fill)(void *, int, size_t) = memset;
+    fill(bytes, 0, count);
+}
+
+// Wiped, whatever it was: keys and tokens travel through queues and packets of many modules.
 void fl_free(const FlAlloc *alloc, void *ptr, size_t size)
 {
     if (ptr == NULL) {
         return;
     }
+    fl_wipe(ptr, size);
     if (alloc->free_fn == NULL) {
         free(ptr);
         return;

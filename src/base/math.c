@@ -3,8 +3,9 @@
 // Why not libm: IEEE 754 fixes the rounding of the four operations and sqrt, not of these; glibc,
 // musl and the Windows runtime differ in the last bit, and lockstep peers part ways on one bit. The
 // method is the textbook one: bring the argument near zero exactly (constants split so that the
-// products are exact), then a short series. The kernels are in private.h, for loops that vectorise.
-#include "private.h"
+// products are exact), then a short series. The kernels are in kernels.h, for loops that vectorise.
+#include "base/kernels.h"
+#include "base/maths.h"
 
 #include <float.h>
 
@@ -45,14 +46,14 @@ void fl_sincos(double x, double *sin_out, double *cos_out)
     fl__sincos_moderate(x, reduction, sin_out, cos_out);
 }
 
-double fl_sin(double x)
+double fl__sin(double x)
 {
     double s, c;
     fl_sincos(x, &s, &c);
     return s;
 }
 
-double fl_cos(double x)
+double fl__cos(double x)
 {
     double s, c;
     fl_sincos(x, &s, &c);
@@ -68,19 +69,19 @@ static double log_outside(double x)
     return x > 0.0 ? x : (double)NAN;
 }
 
-double fl_log1p(double x)
+double fl__log1p(double x)
 {
     if (!(x > -1.0) || isinf(x)) {
         return log_outside(1.0 + x);
     }
     if (x > 1e300) { // beyond what the kernel takes, and 1 no longer counts
-        return fl_log(x);
+        return fl__log(x);
     }
     double u = 1.0 + x;
     return u == 1.0 ? x : fl__log_core(u, x >= 1.0 ? 1.0 - (u - x) : x - (u - 1.0));
 }
 
-double fl_log(double x)
+double fl__log(double x)
 {
     if (!(x > 0.0) || isinf(x)) {
         return log_outside(x);
@@ -102,7 +103,7 @@ static double power_of_two(int32_t k)
     return fl__double_of((uint64_t)(k + 1023) << 52);
 }
 
-double fl_exp(double x)
+double fl__exp(double x)
 {
     if (isnan(x)) {
         return x;

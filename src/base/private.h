@@ -1,12 +1,18 @@
-// Private to Fairlead: mathematics and bits that other rooms want inlined into their own loops.
+// Private to Fairlead: what several modules need, once.
 //
-// The kernels here are free of branches on data (selections compile to masks), so a plain loop over
-// arrays vectorises, and they use + - * / only, so every compiler and width gives the same bits.
+//   times and sizes, bits of numbers, bytes of numbers, bits in words    here, inline
+//   Fl__Table       tables that an object reserves together             tables.c
+//   Fl__Ring        bytes in a circle                                   ring.c
+//   Fl__Addresses   indices found by address                            address.c
+//   kernels.h       mathematics for loops
 #ifndef FAIRLEAD_BASE_PRIVATE_H
 #define FAIRLEAD_BASE_PRIVATE_H
 
 #include "fairlead/base.h"
 
+#include "base/rules.h"
+
+#include <stdarg.h>
 #include <string.h>
 
 /// Compiles a loop for wider vectors too and picks at load time. The bits are the same: no fused
@@ -25,6 +31,33 @@
 #define FL__APART
 #endif
 
+// ---------------------------------------------------------------- text
+
+#if defined(__GNUC__)
+#define FL__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define FL__PRINTF(text, first)
+#endif
+
+/// As vsnprintf; what does not fit is cut off.
+void fl__format_list(char *out, size_t room, const char *format, va_list values) FL__PRINTF(3, 0);
+
+static inline void fl__error_clear(FlError *error)
+{
+    error->code = FL_OK;
+    error->text[0] = '\0';
+}
+
+void fl__error_set(FlError *error, FlResult code, const char *format, ...) FL__PRINTF(3, 4);
+
+/// Whether a whole number is in its range; otherwise the error names field, value and range.
+bool fl__whole_in(FlError *error, const char *field, int64_t value, int64_t low, int64_t high);
+
+/// The same of a power of two from 1.
+bool fl__power_up_to(FlError *error, const char *field, int32_t value, int32_t high);
+
+// ---------------------------------------------------------------- bits of numbers
+
 static inline uint64_t fl__bits_of(double x)
 {
     uint64_t bits;
@@ -39,123 +72,109 @@ static inline double fl__double_of(uint64_t bits)
     return x;
 }
 
-/// Eight bytes, the lowest first; written so that compilers make it one load.
-static inline uint64_t fl__load64(const uint8_t *byte)
+static inline uint32_t fl__float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float fl__float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// ---------------------------------------------------------------- times and sizes
+
+static inline int32_t fl__int_min(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t fl__int_max(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/// b if either is NaN.
+static inline double fl__min(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/// b if either is NaN.
+static inline double fl__max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline bool fl__is_power_of_two(int32_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/// True if serial a was given after b, on a circle of 32 bits; 16 bits have fl__seq_newer.
+static inline bool fl__serial_newer(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+// ---------------------------------------------------------------- bytes of numbers, lowest first
+
+static inline uint16_t fl__load_u16(const uint8_t *byte)
+{
+    return (uint16_t)(byte[0] | byte[1] << 8);
+}
+
+static inline uint32_t fl__load_u32(const uint8_t *byte)
+{
+    return (uint32_t)byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 |
+           (uint32_t)byte[3] << 24;
+}
+
+/// Written so that compilers make it one load.
+static inline uint64_t fl__load_u64(const uint8_t *byte)
 {
     return (uint64_t)byte[0] | (uint64_t)byte[1] << 8 | (uint64_t)byte[2] << 16 |
            (uint64_t)byte[3] << 24 | (uint64_t)byte[4] << 32 | (uint64_t)byte[5] << 40 |
            (uint64_t)byte[6] << 48 | (uint64_t)byte[7] << 56;
 }
 
-// Adding this to a double below 2^51 leaves its nearest integer in the low bits.
-#define FL__ROUND_MAGIC 6755399441055744.0 // 1.5 * 2^52
-
-/// sin and cos of r + tail for |r| <= pi/4, |tail| below r's last bit. Taylor series: the first
-/// term left out is under 2^-56 of the result.
-static inline void fl__sincos_reduced(double r, double tail, double *sin_out, double *cos_out)
+static inline void fl__store_u32(uint8_t *byte, uint32_t value)
 {
-    double z = r * r;
-    double s = -1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0);
-    s = 1.0 / 6227020800.0 + z * s;
-    s = -1.0 / 39916800.0 + z * s;
-    s = 1.0 / 362880.0 + z * s;
-    s = -1.0 / 5040.0 + z * s;
-    s = 1.0 / 120.0 + z * s;
-    *sin_out = r - ((z * (0.5 * tail - r * z * s) - tail) - (z * r) * (-1.0 / 6.0));
-
-    double c = -1.0 / 87178291200.0 + z * (1.0 / 20922789888000.0);
-    c = 1.0 / 479001600.0 + z * c;
-    c = -1.0 / 3628800.0 + z * c;
-    c = 1.0 / 40320.0 + z * c;
-    c = -1.0 / 720.0 + z * c;
-    c = 1.0 / 24.0 + z * c;
-    double half = 0.5 * z;
-    double head = 1.0 - half;
-    *cos_out = head + (((1.0 - head) - half) + (z * z * c - r * tail));
+    for (int32_t i = 0; i < 4; i++) {
+        byte[i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
-// pi/2 in three parts; the first two have 33 bits, so their products with integers below 2^20 are
-// exact.
-#define FL__HALF_PI_A 1.57079632673412561417e+00
-#define FL__HALF_PI_B 6.07710050630396597660e-11
-#define FL__HALF_PI_C 2.02226624879595063154e-21
-
-/// a - b, and in *lost what rounding took from it, whichever is larger (Knuth's two-sum).
-static inline double fl__minus(double a, double b, double *lost)
+static inline void fl__store_u64(uint8_t *byte, uint64_t value)
 {
-    double difference = a - b;
-    double part = a - difference;
-    *lost = (a - (difference + part)) + (part - b);
-    return difference;
-}
-
-/// What has been taken off an angle already, in whole multiples of 2^20 quarter turns: `tail` still
-/// belongs to it, and the last part of pi/2, `quarters` times, must still be taken off.
-typedef struct FlReduction {
-    double tail;
-    double quarters;
-} FlReduction;
-
-/// sin and cos for |x| <= 1e6 (the caller sees to it).
-static inline void fl__sincos_moderate(double x, FlReduction before, double *sin_out,
-                                       double *cos_out)
-{
-    double shifted = x * (2.0 / FL_PI) + FL__ROUND_MAGIC;
-    double k = shifted - FL__ROUND_MAGIC;
-    uint64_t quadrant = fl__bits_of(shifted);
-
-    double lost, lost_with_tail, tail;
-    double head = fl__minus(x - k * FL__HALF_PI_A, k * FL__HALF_PI_B, &lost);
-    head = fl__minus(head, -before.tail, &lost_with_tail);
-    double rest = (k + before.quarters) * FL__HALF_PI_C - lost - lost_with_tail;
-    double r = fl__minus(head, rest, &tail);
-
-    double s, co;
-    fl__sincos_reduced(r, tail, &s, &co);
-    bool swapped = (quadrant & 1u) != 0;
-    uint64_t sin_sign = (quadrant & 2u) << 62;
-    uint64_t cos_sign = ((quadrant + 1u) & 2u) << 62;
-    *sin_out = fl__double_of(fl__bits_of(swapped ? co : s) ^ sin_sign);
-    *cos_out = fl__double_of(fl__bits_of(swapped ? s : co) ^ cos_sign);
-}
-
-/// ln(u + lost) for normal finite u in (0, 2^1000) and |lost| below u's last bit. With m * 2^k = u,
-/// m near 1 and s = (m-1)/(m+1), ln m is twice the inverse hyperbolic tangent of s; its series is
-/// cut below 2^-56, and summed in two halves, which a processor can work on at once.
-static inline double fl__log_core(double u, double lost)
-{
-    // Move the exponent's step from 1 to sqrt(1/2), so that m lies in [sqrt(1/2), sqrt(2)).
-    uint64_t bits = fl__bits_of(u) + 0x00095f619980c433u;
-    uint64_t biased = bits >> 52;
-    uint64_t mantissa = (bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu;
-    // The exponent becomes a double by planting it in the low bits of 2^52.
-    double k = fl__double_of(biased | 0x4330000000000000u) - (4503599627370496.0 + 1023.0);
-    double shrink = fl__double_of((2046u - biased) << 52); // 2^-k
-    double f = (fl__double_of(mantissa) - 1.0) + lost * shrink;
-
-    double s = f / (2.0 + f);
-    double z = s * s;
-    double zz = z * z;
-    double odd =
-        1.0 / 3.0 +
-        zz * (1.0 / 7.0 +
-              zz * (1.0 / 11.0 + zz * (1.0 / 15.0 + zz * (1.0 / 19.0 + zz * (1.0 / 23.0)))));
-    double even =
-        1.0 / 5.0 + zz * (1.0 / 9.0 + zz * (1.0 / 13.0 + zz * (1.0 / 17.0 + zz * (1.0 / 21.0))));
-    double twice = 2.0 * (z * odd + zz * even); // ln(1+f) = f - s * (f - twice)
-    const double ln2_high = 6.93147180369123816490e-01;
-    const double ln2_low = 1.90821492927058770002e-10;
-    return k * ln2_high + (f - (s * (f - twice) - k * ln2_low));
-}
-
-/// ln(1 + z) for 0 <= z < 2^1000.
-static inline double fl__log1p_positive(double z)
-{
-    double u = 1.0 + z;
-    return fl__log_core(u, z >= 1.0 ? 1.0 - (u - z) : z - (u - 1.0));
+    for (int32_t i = 0; i < 8; i++) {
+        byte[i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 // ---------------------------------------------------------------- bits in words
+
+/// Words of 64 bits for that many bits.
+static inline int32_t fl__bit_words(int32_t bits)
+{
+    return (bits + 63) / 64;
+}
+
+/// Number of the lowest bit set; one must be.
+static inline int32_t fl__bit_lowest(uint64_t word)
+{
+    return __builtin_ctzll(word);
+}
+
+/// Number of the highest bit set; one must be.
+static inline int32_t fl__bit_highest(uint64_t word)
+{
+    return 63 - __builtin_clzll(word);
+}
 
 static inline void fl__bit_set(uint64_t *words, int32_t i)
 {
@@ -181,10 +200,101 @@ static inline int32_t fl__bit_next(const uint64_t *words, int32_t word_count, in
             bits &= ~UINT64_C(0) << (from & 63);
         }
         if (bits != 0) {
-            return w * 64 + __builtin_ctzll(bits);
+            return w * 64 + fl__bit_lowest(bits);
         }
     }
     return -1;
 }
+
+// ---------------------------------------------------------------- tables of an object
+
+/// One table that an object reserves: where its pointer is, and how long it is.
+typedef struct Fl__Table {
+    void **pointer;
+    size_t bytes;
+} Fl__Table;
+
+size_t fl__tables_bytes(const Fl__Table *tables, int32_t count);
+
+/// Zeroed, and aligned for anything. False: no memory; fl__tables_release gives back the rest.
+FL_NODISCARD bool fl__tables_reserve(const FlAlloc *alloc, const Fl__Table *tables, int32_t count);
+void fl__tables_release(const FlAlloc *alloc, const Fl__Table *tables, int32_t count);
+
+/// One block that holds several tables, each aligned for anything.
+typedef struct Fl__Block {
+    uint8_t *base; // NULL: they are only counted
+    size_t bytes;
+} Fl__Block;
+
+/// Room for `count` things of `size`; NULL while counting.
+static inline void *fl__block_take(Fl__Block *block, size_t count, size_t size)
+{
+    size_t align = _Alignof(max_align_t);
+    void *at = block->base == NULL ? NULL : block->base + block->bytes;
+    block->bytes += (count * size + align - 1) / align * align;
+    return at;
+}
+
+// ---------------------------------------------------------------- bytes in a circle
+
+/// The owner sets `bytes` and `capacity`; then it is empty.
+typedef struct Fl__Ring {
+    uint8_t *bytes;
+    int32_t capacity;
+    int64_t put, taken; // bytes ever
+} Fl__Ring;
+
+static inline int32_t fl__ring_used(const Fl__Ring *ring)
+{
+    return (int32_t)(ring->put - ring->taken);
+}
+
+static inline int32_t fl__ring_free(const Fl__Ring *ring)
+{
+    return ring->capacity - fl__ring_used(ring);
+}
+
+/// `count` bytes, for which there is room.
+void fl__ring_put(Fl__Ring *ring, const void *bytes, int32_t count);
+
+/// A copy of `count` bytes that are there, from the offset on. They stay.
+void fl__ring_peek(const Fl__Ring *ring, int32_t offset, void *bytes, int32_t count);
+
+/// The oldest `count` bytes, which are there.
+void fl__ring_take(Fl__Ring *ring, void *bytes, int32_t count);
+
+// ---------------------------------------------------------------- indices by address
+
+#define FL__NONE (-1) // an index of nothing
+
+/// Finds which of an array's elements has an address: open addressing. Removing one means clearing
+/// the table and putting the others again, which is for arrays that change rarely.
+typedef struct Fl__Addresses {
+    int32_t *places;        // index, or FL__NONE
+    int32_t size;           // a power of two, of fl__addresses_size
+    const FlAddress *first; // that of element 0;
+    size_t stride;          // and how far it is to that of the next
+} Fl__Addresses;
+
+/// Places for that many elements: at most half of them are taken.
+int32_t fl__addresses_size(int32_t count);
+void fl__addresses_clear(Fl__Addresses *addresses);
+
+/// Where the index of the element with this address is, or belongs.
+int32_t *fl__addresses_place(const Fl__Addresses *addresses, FlAddress address);
+
+/// The code's name without its prefix ("WOULD_BLOCK"); "UNKNOWN" for a number that is none of ours.
+const char *fl__result_name(FlResult result);
+
+static inline FlTime fl__time_max(FlTime a, FlTime b)
+{
+    return a > b ? a : b;
+}
+
+/// Equal addresses have equal hashes; all 64 bits are mixed.
+uint64_t fl__address_hash(FlAddress address);
+
+/// Uniform in [0, 1), 53 bits.
+double fl__random_unit(FlRandom *random);
 
 #endif

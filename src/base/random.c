@@ -2,11 +2,14 @@
 // numbers: as easy as 1, 2, 3", 2011).
 //
 // Why counter-based: two policies that draw different amounts must still meet the same network.
-// With a counter the n-th draw of a stream is a function of (seed, stream, n); nobody can shift
-// anybody's luck.
+// With a counter the n-th draw of a stream is a function of (seed, stream, n); no other draw can
+// shift anybody's luck.
 //
 // The 128-bit counter is (index / 2, stream), the 64-bit key the seed. One block gives two draws.
 #include "fairlead/base.h"
+
+#include "base/maths.h"
+#include "base/private.h"
 
 typedef struct Block {
     uint32_t word[4];
@@ -46,14 +49,14 @@ uint64_t fl_random_next(FlRandom *random)
     return fl_random_at(random->seed, random->stream, random->index++);
 }
 
-double fl_random_unit(FlRandom *random)
+double fl__random_unit(FlRandom *random)
 {
     return (double)(fl_random_next(random) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 double fl_random_between(FlRandom *random, double low, double high)
 {
-    double draw = low + (high - low) * fl_random_unit(random);
+    double draw = low + (high - low) * fl__random_unit(random);
     return draw < high ? draw : nextafter(high, low); // the sum may round up to high
 }
 
@@ -75,6 +78,6 @@ uint64_t fl_random_below(FlRandom *random, uint64_t bound)
 double fl_random_normal(FlRandom *random)
 {
     // Box and Muller. One minus the unit draw lies in (0, 1], so the logarithm is finite.
-    double radius = sqrt(-2.0 * fl_log(1.0 - fl_random_unit(random)));
-    return radius * fl_cos(2.0 * FL_PI * fl_random_unit(random));
+    double radius = sqrt(-2.0 * fl__log(1.0 - fl__random_unit(random)));
+    return radius * fl__cos(2.0 * FL_PI * fl__random_unit(random));
 }

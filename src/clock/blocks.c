@@ -2,7 +2,7 @@
 // and largest sample of both directions: 32 bytes a block, whatever the packet rate.
 //
 // Why these three figures: which of them locates a delay distribution best depends on its shape,
-// which nobody knows in advance (fit.c chooses). Why blocks: the clocks drift apart while samples
+// which is not known in advance (fit.c chooses). Why blocks: the clocks drift apart while samples
 // come in, and only figures at different times show by how much. Blocks start short, so that a
 // young clock has several, and when all are in use neighbours are merged and the span doubles,
 // until eight blocks reach back two minutes; from then on the oldest is forgotten.

@@ -1,8 +1,8 @@
 // One peer's clock: which samples are believed, and what becomes of them.
 //
-// The bound needs no statistics. A packet heard shows a time that the peer's clock had passed when
-// ours showed its arrival; a packet acked shows one that it had not reached yet. Such a fence is
-// weaker later, by the drift limit times its age, and all fences weaken alike: of all ever seen
+// The bound needs no statistics. A packet received shows a time that the peer's clock had passed
+// when ours showed its arrival; a packet acked shows one that it had not reached yet. Such a fence
+// is weaker later, by the drift limit times its age, and all fences weaken alike: of all ever seen
 // only the tightest on each side matters, and two numbers hold them.
 //
 // A sample beyond the opposite fence would have a negative delay, which no network can do. One is
@@ -38,6 +38,16 @@ FlClockDef fl_clock_def_default(void)
 {
     FlClockDef def = {.drift_limit_ppm = 250.0, .stamp_step_ns = FL_US(250), .cookie = COOKIE};
     return def;
+}
+
+FlResult fl_clock_def_problem(const FlClockDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlClockDef, "fl_clock_def_default", COOKIE),
+        FL__REAL(FlClockDef, drift_limit_ppm, 0.0, 10000.0),
+        FL__WHOLE(FlClockDef, stamp_step_ns, 0, FL_SEC(1)),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
 }
 
 void fl_clock_init(FlClock *clock, const FlClockDef *def)
@@ -82,7 +92,7 @@ static void begin(FlClock *clock, FlTime remote, FlTime local)
 
 // ---------------------------------------------------------------- which samples are believed
 
-/// FL_CLOCK_HEARD or FL_CLOCK_ACKED for a sample to use, otherwise why not.
+/// FL_CLOCK_RECEIVED or FL_CLOCK_ACKED for a sample to use, otherwise why not.
 static FlClockCount judge(const FlClock *clock, int32_t way, double at_s, double lead_s)
 {
     Fl__Fence fence = fl__clock_fence(clock, at_s);
@@ -97,7 +107,7 @@ static FlClockCount judge(const FlClock *clock, int32_t way, double at_s, double
     if (beyond > error + limit) {
         return FL_CLOCK_LATE;
     }
-    return in ? FL_CLOCK_HEARD : FL_CLOCK_ACKED;
+    return in ? FL_CLOCK_RECEIVED : FL_CLOCK_ACKED;
 }
 
 static bool reject(FlClock *clock, int32_t way, FlClockCount why, FlTime local)
@@ -205,7 +215,7 @@ static void learn_delay(FlClock *clock, int32_t way, double sample_s)
 }
 
 /// A packet acked and the packet that brought the acknowledgement make a round trip, and the offset
-/// cancels. One per packet heard, as in QUIC: a packet that overtook others brings many
+/// cancels. One per packet received, as in QUIC: a packet that overtook others brings many
 /// acknowledgements, and pairing it with each would find round trips shorter than any real one.
 static void learn_trip(FlClock *clock, double sample_s)
 {
@@ -267,7 +277,7 @@ static void next_block_if_due(FlClock *clock, FlTime local)
 static void fit_if_due(FlClock *clock)
 {
     uint32_t count = clock->sample_count[FL_CLOCK_IN];
-    if (!fl_clock_known(clock) || (clock->now < clock->fit_due && count > FIT_ALWAYS_COUNT)) {
+    if (!fl__clock_known(clock) || (clock->now < clock->fit_due && count > FIT_ALWAYS_COUNT)) {
         return;
     }
     fl__clock_fit(clock);
@@ -290,7 +300,7 @@ static bool add_sample(FlClock *clock, int32_t way, FlTime remote, FlTime local)
     double at_s = fl_span_seconds(x);
     double lead_s = fl_span_seconds(x - y);
     FlClockCount verdict = judge(clock, way, at_s, lead_s);
-    if (verdict != FL_CLOCK_HEARD && verdict != FL_CLOCK_ACKED) {
+    if (verdict != FL_CLOCK_RECEIVED && verdict != FL_CLOCK_ACKED) {
         return reject(clock, way, verdict, local);
     }
     if (outdates_all(clock, way, at_s, lead_s)) {
@@ -310,7 +320,7 @@ static bool add_sample(FlClock *clock, int32_t way, FlTime remote, FlTime local)
     return true;
 }
 
-bool fl_clock_heard(FlClock *clock, FlTime sent_remote, FlTime arrived_local)
+bool fl_clock_received(FlClock *clock, FlTime sent_remote, FlTime arrived_local)
 {
     bool used = add_sample(clock, FL_CLOCK_IN, sent_remote, arrived_local);
     clock->trip_open = used;

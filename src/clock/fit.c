@@ -8,7 +8,7 @@
 //      queueing tails    lower edge ~ 1/n            mean ~ 1/sqrt(n), upper edge useless
 //      normal jitter     both edges ~ 1/sqrt(log n)  mean ~ 1/sqrt(n)
 //
-// and nobody says beforehand which network this is. So all three are computed, each with the
+// and which network this is, is not known. So all three are computed, each with the
 // variance that the blocks themselves show, and weighted by it. An edge's error is about as large
 // as the gaps between the outermost samples: at a hard edge of density f both are exponential with
 // mean 1/(n f), at a soft edge both have the scale of the tail.
@@ -268,14 +268,14 @@ static Vote edge_vote(const View *v, int32_t edge, double slope, double scale)
 
 // The four edges that lines are laid against, side by side. A positive slope lifts the first two
 // over time and lowers the others.
-enum { LANES = 4 };
-static const int32_t LANE_EDGE[LANES] = {LOWER, UPPER, LOWER, UPPER};
-static const int32_t LANE_WAY[LANES] = {FL_CLOCK_IN, FL_CLOCK_OUT, FL_CLOCK_OUT, FL_CLOCK_IN};
+enum { LIGHTS = 4 };
+static const int32_t LIGHT_EDGE[LIGHTS] = {LOWER, UPPER, LOWER, UPPER};
+static const int32_t LIGHT_WAY[LIGHTS] = {FL_CLOCK_IN, FL_CLOCK_OUT, FL_CLOCK_OUT, FL_CLOCK_IN};
 
 typedef struct Likelihood {
     int32_t count;
-    double edge[LANES][FL_CLOCK_BLOCKS];
-    double at[LANES][FL_CLOCK_BLOCKS]; // Negated where a positive slope lowers the edge.
+    double edge[LIGHTS][FL_CLOCK_BLOCKS];
+    double at[LIGHTS][FL_CLOCK_BLOCKS]; // Negated where a positive slope lowers the edge.
     double scale[EDGES];
     double slope;
     double slope_variance;
@@ -289,11 +289,11 @@ static void likelihood_init(Likelihood *l, const View *v, const Line *means,
     l->scale[UPPER] = scale[UPPER];
     l->slope = means->slope;
     l->slope_variance = means->slope_variance;
-    for (int32_t lane = 0; lane < LANES; lane++) {
-        const double *edge = v->edge[LANE_EDGE[lane]][LANE_WAY[lane]];
+    for (int32_t light = 0; light < LIGHTS; light++) {
+        const double *edge = v->edge[LIGHT_EDGE[light]][LIGHT_WAY[light]];
         for (int32_t k = 0; k < v->count; k++) {
-            l->at[lane][k] = lane < 2 ? v->at[k] : -v->at[k];
-            l->edge[lane][k] = edge[k];
+            l->at[light][k] = light < 2 ? v->at[k] : -v->at[k];
+            l->edge[light][k] = edge[k];
         }
     }
 }
@@ -302,16 +302,16 @@ static void likelihood_init(Likelihood *l, const View *v, const Line *means,
 /// and the pull of the means.
 static double growth(const Likelihood *l, double slope)
 {
-    double at[LANES];
-    for (int32_t lane = 0; lane < LANES; lane++) {
-        double level = l->edge[lane][0] + slope * l->at[lane][0];
+    double at[LIGHTS];
+    for (int32_t light = 0; light < LIGHTS; light++) {
+        double level = l->edge[light][0] + slope * l->at[light][0];
         int32_t touched = 0;
         for (int32_t k = 1; k < l->count; k++) {
-            double here = l->edge[lane][k] + slope * l->at[lane][k];
+            double here = l->edge[light][k] + slope * l->at[light][k];
             touched = here < level ? k : touched;
             level = here < level ? here : level;
         }
-        at[lane] = l->at[lane][touched];
+        at[light] = l->at[light][touched];
     }
     return (at[0] + at[2]) / l->scale[LOWER] + (at[1] + at[3]) / l->scale[UPPER] -
            (slope - l->slope) / l->slope_variance;

@@ -1,12 +1,12 @@
 // Private to the clock room.
 //
 // One picture for both directions. Let x be the peer's clock and y the local clock at the same
-// event, both relative to the anchor. Each sample is one event on the peer's clock (a packet heard
-// was sent, a packet acked arrived), with a local time that is later (heard) or earlier (acked)
-// than the event by the packet's delay:
+// event, both relative to the anchor. Each sample is one event on the peer's clock (a packet
+// received was sent, a packet acked arrived), with a local time that is later (received) or earlier
+// (acked) than the event by the packet's delay:
 //
-//      lead   = x - y                       heard: offset - delay      acked: offset + delay
-//      sample = delay -+ offset, level      the anchor's drift taken out, heard negated
+//      lead   = x - y                       received: offset - delay   acked: offset + delay
+//      sample = delay -+ offset, level      the anchor's drift taken out, received negated
 //
 // A sample is therefore always "a delay, minus or plus the same unknown offset". Small samples are
 // small delays in both directions, and the offset is half the difference of the two directions.
@@ -14,6 +14,9 @@
 #define FAIRLEAD_CLOCK_PRIVATE_H
 
 #include "fairlead/clock.h"
+
+#include "base/private.h"
+#include "clock/clock.h"
 
 // Samples that the variances remember.
 #define FL__CLOCK_MEMORY 1024u
@@ -27,16 +30,6 @@ typedef struct Fl__Fence {
     double low;
     double high;
 } Fl__Fence;
-
-static inline double fl__min(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static inline double fl__max(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /// By how much every fence is weaker at another time.
 static inline double fl__clock_fence_age(const FlClock *clock, double at_s)

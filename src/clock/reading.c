@@ -10,7 +10,7 @@
 // while a packet is under way, or a report waits to be sent.
 #define BOUND_SPARE_S 0.0005
 
-// Nothing heard for longer than packets are apart, or under way.
+// Nothing received for longer than packets are apart, or under way.
 #define SILENCE_S 2.0
 
 // A smallest round trip of which none came near for so long is of a route that is gone.
@@ -23,7 +23,7 @@ typedef struct Estimate {
     double bent; // How far from the fitted line.
 } Estimate;
 
-bool fl_clock_known(const FlClock *clock)
+bool fl__clock_known(const FlClock *clock)
 {
     return clock->sample_count[FL_CLOCK_IN] > 0 && clock->sample_count[FL_CLOCK_OUT] > 0;
 }
@@ -94,7 +94,7 @@ static FlTime plus_seconds(FlTime time, double seconds)
 FlClockReading fl_clock_read(const FlClock *clock, FlTime local)
 {
     FlClockReading r = {false, local, FL_FOREVER, FL_FOREVER, 0.0};
-    if (!fl_clock_known(clock)) {
+    if (!fl__clock_known(clock)) {
         return r;
     }
     FlTime y = fl_span(local, clock->anchor_local);
@@ -113,9 +113,9 @@ FlTime fl_clock_remote_at(const FlClock *clock, FlTime local)
     return fl_clock_read(clock, local).remote;
 }
 
-FlTime fl_clock_local_at(const FlClock *clock, FlTime remote)
+FlTime fl__clock_local_at(const FlClock *clock, FlTime remote)
 {
-    if (!fl_clock_known(clock)) {
+    if (!fl__clock_known(clock)) {
         return remote;
     }
     FlTime x = fl_span(remote, clock->anchor_remote);
@@ -143,10 +143,10 @@ static FlDelay delay(double average, double deviation, double least)
     return d;
 }
 
-FlClockDelays fl_clock_delays(const FlClock *clock)
+FlClockDelays fl__clock_delays(const FlClock *clock)
 {
     FlClockDelays d = {0};
-    if (!fl_clock_known(clock)) {
+    if (!fl__clock_known(clock)) {
         return d;
     }
     // Samples are level along the anchor's line, so what is left of the offset is taken there too.
@@ -165,13 +165,13 @@ FlClockDelays fl_clock_delays(const FlClock *clock)
 
 // ---------------------------------------------------------------- counters
 
-uint32_t fl_clock_count(const FlClock *clock, FlClockCount which)
+uint32_t fl__clock_count(const FlClock *clock, FlClockCount which)
 {
     FL_ASSERT((int)which >= 0 && which < FL_CLOCK_COUNTS);
     return clock->count[which];
 }
 
-const char *fl_clock_count_name(FlClockCount which)
+const char *fl__clock_count_name(FlClockCount which)
 {
     static const char *const names[FL_CLOCK_COUNTS] = {
 #define NAME_ROW(name, word, meaning) word,

@@ -9,8 +9,8 @@
 //
 // Why it never steps: what was shown at a session time stays shown, and a time that went back would
 // show it twice. The one exception is a break in the local clock itself (it was set, or the machine
-// slept): then nobody can say what passed. Session time goes on from where it stood, and once
-// the reference has been heard again it leaps to where the others are, if that is ahead.
+// slept): then what passed is unknown. Session time goes on from where it stood, and once
+// packets of the reference arrive again it leaps to where the others are, if that is ahead.
 #include "clock/private.h"
 
 #include <string.h>
@@ -26,12 +26,12 @@ enum { ROLE_NONE, ROLE_LEAD, ROLE_FOLLOW };
 #define READY_DEVIATION_NS FL_MS(5)
 #define READY_SAMPLES 16
 #define READY_WAIT_NS FL_SEC(2)
-// A reference not heard for this long is out of sight.
+// A reference silent for this long is out of sight.
 #define SILENCE_NS FL_SEC(5)
 
 #define NO_ACQUISITION UINT32_MAX
 
-void fl_session_clock_init(FlSessionClock *clock)
+void fl__session_clock_init(FlSessionClock *clock)
 {
     memset(clock, 0, sizeof *clock);
     clock->acquisition = NO_ACQUISITION;
@@ -40,7 +40,7 @@ void fl_session_clock_init(FlSessionClock *clock)
 
 // ---------------------------------------------------------------- the line
 
-FlTime fl_session_clock_at(const FlSessionClock *clock, FlTime local)
+FlTime fl__session_clock_at(const FlSessionClock *clock, FlTime local)
 {
     if (!clock->started) {
         return 0;
@@ -54,7 +54,7 @@ FlTime fl_session_clock_at(const FlSessionClock *clock, FlTime local)
     return fl_time_add(clock->session, fl_time_add(passed, bend));
 }
 
-FlTime fl_session_clock_local_at(const FlSessionClock *clock, FlTime session)
+FlTime fl__session_clock_local_at(const FlSessionClock *clock, FlTime session)
 {
     if (!clock->started || session == FL_FOREVER) {
         return FL_FOREVER;
@@ -79,13 +79,13 @@ static void advance(FlSessionClock *clock, const FlClock *reference, FlTime now)
 {
     FlTime passed = fl_span(now, clock->local);
     if (passed > 0) {
-        clock->session = fl_session_clock_at(clock, now);
+        clock->session = fl__session_clock_at(clock, now);
         clock->rate_back = clock->rate;
     }
     clock->local = now;
     if (passed < 0 || passed > FL_SESSION_CLOCK_GAP_NS) {
         clock->gap_at = now;
-        clock->gap_heard = reference != NULL ? reference->count[FL_CLOCK_HEARD] : 0;
+        clock->gap_received = reference != NULL ? reference->count[FL_CLOCK_RECEIVED] : 0;
         clock->gap_open = true;
         clock->leap_allowed = true;
         clock->gap_count++;
@@ -101,8 +101,8 @@ static bool trusted(FlSessionClock *clock, const FlClock *reference)
     if (!clock->gap_open) {
         return true;
     }
-    bool heard = reference->count[FL_CLOCK_HEARD] != clock->gap_heard;
-    clock->gap_open = !(heard && reference->acked_sent >= clock->gap_at);
+    bool received = reference->count[FL_CLOCK_RECEIVED] != clock->gap_received;
+    clock->gap_open = !(received && reference->acked_sent >= clock->gap_at);
     return !clock->gap_open;
 }
 
@@ -170,7 +170,7 @@ static void follow_reference(FlSessionClock *clock, const FlClock *reference, Fl
     clock->synchronised = clock->started && good && near && audible;
 }
 
-void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, FlTime now)
+void fl__session_clock_update(FlSessionClock *clock, const FlClock *reference, FlTime now)
 {
     if (clock->started) {
         advance(clock, reference, now);
@@ -183,7 +183,7 @@ void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, Fl
     bool was_synchronised = clock->synchronised;
     clock->synchronised = false;
     clock->error_ns = FL_FOREVER;
-    if (clock->role == ROLE_NONE || reference == NULL || !fl_clock_known(reference)) {
+    if (clock->role == ROLE_NONE || reference == NULL || !fl__clock_known(reference)) {
         return; // Goes on at the rate it has.
     }
     note_acquisition(clock, reference);
@@ -194,7 +194,7 @@ void fl_session_clock_update(FlSessionClock *clock, const FlClock *reference, Fl
 
 // ---------------------------------------------------------------- who is followed
 
-void fl_session_clock_lead(FlSessionClock *clock, FlTime now, FlTime first)
+void fl__session_clock_lead(FlSessionClock *clock, FlTime now, FlTime first)
 {
     if (clock->started) {
         advance(clock, NULL, now);
@@ -209,7 +209,7 @@ void fl_session_clock_lead(FlSessionClock *clock, FlTime now, FlTime first)
     clock->error_ns = 0;
 }
 
-void fl_session_clock_follow(FlSessionClock *clock, FlTime offset)
+void fl__session_clock_follow(FlSessionClock *clock, FlTime offset)
 {
     clock->role = ROLE_FOLLOW;
     clock->offset = offset;
@@ -219,19 +219,19 @@ void fl_session_clock_follow(FlSessionClock *clock, FlTime offset)
     clock->waiting = false;
 }
 
-void fl_session_clock_adopt(FlSessionClock *clock, const FlClock *reference, FlTime now)
+void fl__session_clock_adopt(FlSessionClock *clock, const FlClock *reference, FlTime now)
 {
-    FL_ASSERT(clock->started && fl_clock_known(reference));
-    FlTime session = fl_session_clock_at(clock, now);
-    fl_session_clock_follow(clock, fl_span(session, fl_clock_remote_at(reference, now)));
+    FL_ASSERT(clock->started && fl__clock_known(reference));
+    FlTime session = fl__session_clock_at(clock, now);
+    fl__session_clock_follow(clock, fl_span(session, fl_clock_remote_at(reference, now)));
 }
 
-FlTime fl_session_clock_offset(const FlSessionClock *clock)
+FlTime fl__session_clock_offset(const FlSessionClock *clock)
 {
     return clock->role == ROLE_LEAD ? fl_span(clock->session, clock->local) : clock->offset;
 }
 
-FlSessionClockState fl_session_clock_state(const FlSessionClock *clock)
+FlSessionClockState fl__session_clock_state(const FlSessionClock *clock)
 {
     if (!clock->started) {
         return FL_SESSION_CLOCK_UNSET;
@@ -239,14 +239,14 @@ FlSessionClockState fl_session_clock_state(const FlSessionClock *clock)
     return clock->synchronised ? FL_SESSION_CLOCK_SYNCHRONISED : FL_SESSION_CLOCK_CATCHING_UP;
 }
 
-FlTime fl_session_clock_error(const FlSessionClock *clock)
+FlTime fl__session_clock_error(const FlSessionClock *clock)
 {
     return clock->error_ns;
 }
 
 // ---------------------------------------------------------------- which time an update is shown at
 
-FlTime fl_time_place(FlTimeMode mode, FlTime stamp, FlTime arrival, FlTime delay_ns)
+FlTime fl__time_place(FlTimeMode mode, FlTime stamp, FlTime arrival, FlTime delay_ns)
 {
     switch (mode) {
     case FL_TIME_LOCAL:

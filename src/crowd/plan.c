@@ -3,16 +3,16 @@
 // Members take their seats one after the other along parabolas, and so round and round; where there
 // are more members than seats, some fill the gaps, and the others share one, and its work. No line
 // crosses a parabola more than twice, so those who sit double are spread over everybody's
-// neighbours. For a seat that nobody has, three others stand in, each for two thirds of its
-// neighbours, so that nobody has twice as many neighbours as the rest, and no two duties while
+// neighbours. For an empty seat, three others stand in, each for two thirds of its
+// neighbours, so that no member has twice as many neighbours as the rest, and no two duties while
 // others have none. All that follows from the members and the order, so everybody comes to the same
 // answer without a word.
 //
 // Layout: a duty is 3 * seat + k, k below 3, and is for the neighbours of that seat in all thirds
 // but number k. So any two of them have a duty in common.
 //
-// Invariant: what a member is told directly it passes on at most once, and who is told by a carrier
-// passes nothing on; so a parcel's update goes one hop more than its owner's, and never two.
+// Invariant: what a member receives directly it passes on at most once, and who receives it from a
+// carrier passes nothing on; so a batch's update goes one hop more than its owner's, and never two.
 #include "private.h"
 
 #define FEWEST_FOR_A_PLANE 7
@@ -114,7 +114,7 @@ static bool stands_in_near(const FlCrowd *crowd, int32_t a, int32_t seat)
     const FlCrowdPlan *plan = &crowd->plan;
     bool near = false;
     for (int32_t d = plan->duty_of[a]; d != FL__NOBODY && !near; d = plan->duty_next[d]) {
-        near = fl_plane_linked(plan->order, d / DUTIES, seat) &&
+        near = fl__plane_linked(plan->order, d / DUTIES, seat) &&
                third_of(plan, d / DUTIES, seat) != d % DUTIES;
     }
     return near;
@@ -125,12 +125,12 @@ bool fl__crowd_linked(const FlCrowd *crowd, int32_t a, int32_t b)
     if (!crowd->def.shared) {
         return true;
     }
-    if (crowd->plan.order == 0) { // too few for a plane, or it is still to be told
+    if (crowd->plan.order == 0) { // too few for a plane, or it is not known yet
         return crowd->present_count < FEWEST_FOR_A_PLANE;
     }
     int32_t seat_a = crowd->plan.seat_of[a];
     int32_t seat_b = crowd->plan.seat_of[b];
-    return seat_a == seat_b || fl_plane_linked(crowd->plan.order, seat_a, seat_b) ||
+    return seat_a == seat_b || fl__plane_linked(crowd->plan.order, seat_a, seat_b) ||
            stands_in_near(crowd, a, seat_b) || stands_in_near(crowd, b, seat_a);
 }
 
@@ -148,7 +148,7 @@ int32_t fl__crowd_carrier(const FlCrowd *crowd, int32_t a, int32_t b)
     const FlCrowdPlan *plan = &crowd->plan;
     int32_t seat_a = plan->seat_of[a];
     int32_t seat_b = plan->seat_of[b];
-    int32_t seat = fl_plane_common(plan->order, seat_a, seat_b);
+    int32_t seat = fl__plane_common(plan->order, seat_a, seat_b);
     int32_t count = sitters(plan, seat);
     if (count == 0) { // the duty that is for both
         int32_t not_a = third_of(plan, seat, seat_a);
@@ -166,24 +166,24 @@ int32_t fl__crowd_carrier(const FlCrowd *crowd, int32_t a, int32_t b)
     return carrier;
 }
 
-void fl_crowd_plan(FlCrowd *crowd, int32_t order)
+void fl__crowd_plan(FlCrowd *crowd, int32_t order)
 {
     bool known = order >= 0 && order <= FL_PLANE_ORDER_MAX &&
-                 fl_plane_order_for(fl_plane_seats(order)) == order &&
-                 fl_plane_seats(order) <= crowd->def.member_capacity;
+                 fl__plane_order_for(fl__plane_seats(order)) == order &&
+                 fl__plane_seats(order) <= fl__plane_seats_most(crowd->def.member_capacity);
     if (known && order != crowd->plan.order) {
         crowd->plan.order = order;
-        crowd->plan.seats = fl_plane_seats(order);
+        crowd->plan.seats = fl__plane_seats(order);
         crowd->plan.stale = true;
     }
 }
 
 #define REPLAN_EVERY FL_MS(200) // while many come at once
 
-void fl__crowd_replan(FlCrowd *crowd, FlTime now)
+bool fl__crowd_plan_renew(FlCrowd *crowd, FlTime now)
 {
     if (!crowd->plan.stale || now < crowd->plan.again) {
-        return;
+        return false;
     }
     crowd->plan.stale = false;
     crowd->plan.again = fl_time_add(now, REPLAN_EVERY);
@@ -191,5 +191,5 @@ void fl__crowd_replan(FlCrowd *crowd, FlTime now)
         find_seats(crowd);
         find_stand_ins(crowd);
     }
-    fl__crowd_lanes_replan(crowd, now);
+    return true;
 }

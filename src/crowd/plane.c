@@ -22,18 +22,35 @@ static bool is_prime(int32_t n)
     return prime;
 }
 
-int32_t fl_plane_seats(int32_t order)
+int32_t fl__plane_seats(int32_t order)
 {
     return order > 0 ? order * order + order + 1 : 0;
 }
 
-int32_t fl_plane_order_for(int32_t players)
+// Neighbours of a player on average. Those beyond the seats share them, and their neighbours with
+// them. An empty seat has three stand-ins, each for two thirds of its neighbours: that is twice a
+// line of players, and both ends count it.
+static double expected_neighbours(int32_t order, int32_t players)
 {
-    int32_t order = FL_PLANE_ORDER_MAX;
-    while (order > 0 && (!is_prime(order) || fl_plane_seats(order) > players)) {
-        order--;
+    double taken = (double)players / fl__plane_seats(order);
+    return (order + 1) * (taken >= 1.0 ? taken : 4.0 - 3.0 * taken);
+}
+
+// Whoever stands in has two thirds more neighbours than others. In a small plane that is better
+// than that all share seats; in a large one it is more light connections than there are.
+#define SOME_EMPTY_UP_TO 23
+
+int32_t fl__plane_order_for(int32_t players)
+{
+    int32_t best = 0;
+    for (int32_t order = 2; order <= FL_PLANE_ORDER_MAX; order++) {
+        int32_t most = order <= SOME_EMPTY_UP_TO ? fl__plane_seats_most(players) : players;
+        bool fits = is_prime(order) && fl__plane_seats(order) <= most;
+        bool fewer =
+            best == 0 || expected_neighbours(order, players) < expected_neighbours(best, players);
+        best = fits && fewer ? order : best;
     }
-    return order;
+    return best;
 }
 
 static Point point_of(int32_t q, int32_t seat)
@@ -68,7 +85,7 @@ static int32_t seat_of(int32_t q, Point p)
     return p.y != 0 ? q * q + p.z * one_over(q, p.y) % q : q * q + q;
 }
 
-bool fl_plane_linked(int32_t order, int32_t a, int32_t b)
+bool fl__plane_linked(int32_t order, int32_t a, int32_t b)
 {
     Point p = point_of(order, a);
     Point r = point_of(order, b);
@@ -81,7 +98,7 @@ static int32_t modulo(int32_t q, int32_t a)
     return rest < 0 ? rest + q : rest;
 }
 
-int32_t fl_plane_common(int32_t order, int32_t a, int32_t b)
+int32_t fl__plane_common(int32_t order, int32_t a, int32_t b)
 {
     FL_ASSERT(a != b);
     Point p = point_of(order, a);
@@ -91,7 +108,7 @@ int32_t fl_plane_common(int32_t order, int32_t a, int32_t b)
     return seat_of(order, cross);
 }
 
-int32_t fl_plane_neighbour(int32_t order, int32_t seat, int32_t i)
+int32_t fl__plane_neighbour(int32_t order, int32_t seat, int32_t i)
 {
     FL_ASSERT(i >= 0 && i <= order);
     Point p = point_of(order, seat);

@@ -7,26 +7,52 @@
 
 #include <math.h>
 
-#define STREAM_BYTES 16 // of a packet with one update, besides overhead
-#define PARCEL_UPDATE_BYTES 13
-#define PARCEL_HEAD_BYTES 16
+#define STREAM_BYTES 17 // of a packet with one update, besides overhead
+#define BATCH_UPDATE_BYTES 13
+#define BATCH_HEAD_BYTES 16
+#define PROMOTE_EVERY FL_MS(300)
+#define PROMOTE_AGAIN FL_SEC(3)
+#define PROMOTE_MORE 6
+#define OTHERS_OVER_S 2.0
 #define ASKED_WITHIN FL_MS(500)
-#define ASKED_AT_MOST 16  // in so long, over one lane; who asks more often asks in vain
-#define UPLOAD_SHARE 0.97 // the rest is for lanes that come and go, and the host
+#define ASKED_AT_MOST 16  // in so long, over one light connection; who asks more often asks in vain
+#define UPLOAD_SHARE 0.99 // the rest is for what comes at once, and the host
 
 // ---------------------------------------------------------------- what we can bear
 
-void fl__crowd_count_parcels(FlCrowd *crowd)
+void fl__crowd_sent(FlCrowd *crowd, int32_t bytes, int32_t streams)
 {
+    crowd->other_bytes += bytes - streams * (crowd->def.overhead_bytes + STREAM_BYTES);
+}
+
+// What was sent beside streams, over two seconds or so. Heartbeats, looks and light connections
+// that open are a tenth of an upload; an upload that is planned without them starves its batches.
+static void count_others(FlCrowd *crowd, FlTime now)
+{
+    double passed = fl_span_seconds(fl_span(now, crowd->counted_at));
+    if (passed > 0.0) {
+        double weight = fmin(passed / OTHERS_OVER_S, 1.0);
+        crowd->other_bytes_s += weight * (crowd->other_bytes / passed - crowd->other_bytes_s);
+    }
+    crowd->counted_at = now;
+    crowd->other_bytes = 0.0;
+}
+
+void fl__crowd_count_batches(FlCrowd *crowd, FlTime now)
+{
+    count_others(crowd, now);
     double bytes = 0.0;
-    for (int32_t i = 0; i < crowd->def.lane_capacity; i++) {
-        const FlCrowdLane *lane = &crowd->lanes[i];
-        if (lane->member != FL__NOBODY) {
-            int32_t updates = lane->planned ? 1 + __builtin_popcountll(lane->carries) : 0;
-            bytes += crowd->def.overhead_bytes + PARCEL_HEAD_BYTES + PARCEL_UPDATE_BYTES * updates;
+    for (int32_t i = 0; i < crowd->def.light_capacity; i++) {
+        const FlCrowdLight *light = &crowd->lights[i];
+        if (light->member != FL__NOBODY) {
+            int32_t updates = light->planned ? crowd->owned_count[crowd->def.self] : 0;
+            for (uint64_t bits = light->carries; light->planned && bits != 0; bits &= bits - 1) {
+                updates += crowd->owned_count[crowd->light_member[fl__bit_lowest(bits)]];
+            }
+            bytes += crowd->def.overhead_bytes + BATCH_HEAD_BYTES + BATCH_UPDATE_BYTES * updates;
         }
     }
-    crowd->parcel_bytes_s = bytes / fl_span_seconds(crowd->def.parcel_ns);
+    crowd->batch_bytes_s = bytes / fl_span_seconds(crowd->def.batch_ns);
 }
 
 static double stream_bytes_s(const FlCrowd *crowd)
@@ -39,19 +65,34 @@ static int32_t bearable(const FlCrowd *crowd)
 {
     const FlCrowdDef *def = &crowd->def;
     int32_t more = def->stream_capacity - crowd->stats.watchers;
-    if (def->upload_bytes_s > 0.0 && def->shared) { // otherwise nobody else could, anyway
-        double left = def->upload_bytes_s * UPLOAD_SHARE - crowd->parcel_bytes_s;
+    if (def->upload_bytes_s > 0.0 && def->shared) { // otherwise no other could, anyway
+        double others = fmax(crowd->batch_bytes_s, crowd->other_bytes_s);
+        double left = def->upload_bytes_s * UPLOAD_SHARE - others;
         double streams = left / stream_bytes_s(crowd) - crowd->stats.watchers;
         more = streams < more ? (int32_t)floor(streams) : more;
     }
     return more;
 }
 
+// Light connections by which we serve others, beyond those we have for it: some stay free, for
+// sending newcomers to where they can ask.
+static int32_t lights_beyond(const FlCrowd *crowd)
+{
+    int32_t serving = 0;
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        const FlCrowdWatcher *watcher = &crowd->watchers[i];
+        serving += watcher->of != FL__NOBODY && !crowd->lights[watcher->light].planned ? 1 : 0;
+    }
+    int32_t lights = crowd->def.light_capacity - crowd->neighbour_count;
+    return serving + fl__crowd_lights_kept(crowd) - lights;
+}
+
+// Light connections that linger make room.
 int32_t fl__crowd_spare(const FlCrowd *crowd)
 {
     int32_t more = bearable(crowd);
-    int32_t lanes = fl__crowd_lanes_left(crowd) - fl__crowd_lanes_kept(crowd);
-    int32_t spare = more < lanes ? more : lanes;
+    int32_t lights = -lights_beyond(crowd);
+    int32_t spare = more < lights ? more : lights;
     return spare > 0 ? spare : 0;
 }
 
@@ -59,28 +100,33 @@ int32_t fl__crowd_spare(const FlCrowd *crowd)
 
 static void queue_redirect(FlCrowd *crowd, const FlCrowdRedirect *redirect)
 {
-    for (int32_t i = 0; i < FL__REDIRECTS; i++) {
+    FlCrowdRedirect *place = NULL; // the one that it replaces, or the first that is free
+    for (int32_t i = FL__REDIRECTS - 1; i >= 0; i--) {
         FlCrowdRedirect *at = &crowd->redirects[i];
-        bool same = at->lane == redirect->lane && at->of == redirect->of;
-        if (at->lane == FL__NOBODY || same) {
-            *at = *redirect;
-            fl__crowd_wake(crowd, redirect->lane);
-            crowd->stats.redirects++;
-            return;
+        if (at->light == redirect->light && at->of == redirect->of) {
+            place = at;
+            break;
         }
-    } // no room to say so: it notices, and asks again
+        place = at->light == FL__NOBODY ? at : place;
+    }
+    if (place != NULL) { // otherwise it notices, and asks again
+        crowd->redirect_count += place->light == FL__NOBODY ? 1 : 0;
+        *place = *redirect;
+        fl__crowd_wake(crowd, redirect->light);
+        crowd->stats.redirects++;
+    }
 }
 
 // Back to the owner, who knows others.
-static void send_away(FlCrowd *crowd, int32_t of, int32_t lane)
+static void send_away(FlCrowd *crowd, int32_t of, int32_t light)
 {
-    FlCrowdRedirect redirect = {.of = of, .lane = lane};
+    FlCrowdRedirect redirect = {.of = of, .light = light};
     queue_redirect(crowd, &redirect);
 }
 
 static void watcher_end(FlCrowd *crowd, FlCrowdWatcher *watcher)
 {
-    crowd->stats.passed_on -= watcher->of != crowd->def.self ? 1 : 0;
+    crowd->stats.passed_on -= watcher->forwarded ? 1 : 0;
     watcher->of = FL__NOBODY;
     crowd->stats.watchers--;
     while (crowd->watcher_end > 0 && crowd->watchers[crowd->watcher_end - 1].of == FL__NOBODY) {
@@ -90,17 +136,17 @@ static void watcher_end(FlCrowd *crowd, FlCrowdWatcher *watcher)
 
 // ---------------------------------------------------------------- watchers
 
-static FlCrowdWatcher *find_watcher(const FlCrowd *crowd, int32_t of, int32_t lane)
+static FlCrowdWatcher *find_watcher(const FlCrowd *crowd, int32_t of, int32_t light)
 {
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
-        if (crowd->watchers[i].of == of && crowd->watchers[i].lane == lane) {
+        if (crowd->watchers[i].of == of && crowd->watchers[i].light == light) {
             return &crowd->watchers[i];
         }
     }
     return NULL;
 }
 
-static FlCrowdWatcher *watcher_begin(FlCrowd *crowd, int32_t of, int32_t lane)
+static FlCrowdWatcher *watcher_begin(FlCrowd *crowd, int32_t of, int32_t light)
 {
     int32_t at = 0;
     while (at < crowd->watcher_end && crowd->watchers[at].of != FL__NOBODY) {
@@ -108,31 +154,39 @@ static FlCrowdWatcher *watcher_begin(FlCrowd *crowd, int32_t of, int32_t lane)
     }
     FL_ASSERT(at < crowd->def.stream_capacity);
     crowd->watcher_end = at == crowd->watcher_end ? at + 1 : crowd->watcher_end;
-    FlCrowdWatcher fresh = {.of = of, .lane = lane, .sent = INT64_MIN, .next = INT64_MIN};
+    FlCrowdWatcher fresh = {.of = of, .light = light, .sent = INT64_MIN, .next = INT64_MIN};
+    fresh.forwarded = crowd->known[of].owner != crowd->def.self;
     crowd->watchers[at] = fresh;
     crowd->stats.watchers++;
-    crowd->stats.passed_on += of != crowd->def.self ? 1 : 0;
+    crowd->stats.passed_on += fresh.forwarded ? 1 : 0;
     return &crowd->watchers[at];
 }
 
-void fl__crowd_watchers_end(FlCrowd *crowd, int32_t lane)
+void fl__crowd_watchers_end(FlCrowd *crowd, int32_t light)
 {
     for (int32_t i = crowd->watcher_end - 1; i >= 0; i--) {
-        if (crowd->watchers[i].of != FL__NOBODY && crowd->watchers[i].lane == lane) {
+        if (crowd->watchers[i].of != FL__NOBODY && crowd->watchers[i].light == light) {
             watcher_end(crowd, &crowd->watchers[i]);
         }
     }
     for (int32_t i = 0; i < FL__REDIRECTS; i++) {
-        if (crowd->redirects[i].lane == lane) {
-            crowd->redirects[i].lane = FL__NOBODY;
+        if (crowd->redirects[i].light == light) {
+            crowd->redirects[i].light = FL__NOBODY;
+            crowd->redirect_count--;
+        }
+    }
+    for (int32_t i = 0; i < FL__MESSAGES; i++) {
+        if (crowd->messages[i].light == light) {
+            crowd->messages[i].light = FL__NOBODY;
+            crowd->message_count--;
         }
     }
 }
 
-bool fl__crowd_lane_serves(const FlCrowd *crowd, int32_t lane)
+bool fl__crowd_light_serves(const FlCrowd *crowd, int32_t light)
 {
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
-        if (crowd->watchers[i].of != FL__NOBODY && crowd->watchers[i].lane == lane) {
+        if (crowd->watchers[i].of != FL__NOBODY && crowd->watchers[i].light == light) {
             return true;
         }
     }
@@ -141,8 +195,8 @@ bool fl__crowd_lane_serves(const FlCrowd *crowd, int32_t lane)
 
 static int32_t left_of(const FlCrowd *crowd, const FlCrowdWatcher *watcher)
 {
-    const FlCrowdLane *lane = &crowd->lanes[watcher->lane];
-    return lane->spare - lane->lent;
+    const FlCrowdLight *light = &crowd->lights[watcher->light];
+    return light->spare - light->lent;
 }
 
 /// Who is to be sent on, from whom, and not to whom.
@@ -156,9 +210,9 @@ static bool can_help(const FlCrowd *crowd, const FlCrowdWatcher *watcher, const 
     if (watcher->of != errand->of) {
         return false;
     }
-    const FlCrowdLane *lane = &crowd->lanes[watcher->lane];
-    bool near = lane->way_ns >= 0 && lane->way_ns <= crowd->def.extra_ns;
-    return near && lane->member != errand->member && lane->member != errand->avoid;
+    const FlCrowdLight *light = &crowd->lights[watcher->light];
+    bool near = light->way_ns >= 0 && light->way_ns <= crowd->def.extra_ns;
+    return near && light->member != errand->member && light->member != errand->avoid;
 }
 
 // The one with most to spare.
@@ -177,13 +231,13 @@ static FlCrowdWatcher *find_spare(const FlCrowd *crowd, const Errand *errand,
     return best;
 }
 
-// Nobody has: one after the other, who then sends on to its own.
+// None has: one after the other, who then sends on to its own.
 static FlCrowdWatcher *find_any(FlCrowd *crowd, const Errand *errand)
 {
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
         crowd->helper_turn = (crowd->helper_turn + 1) % crowd->watcher_end;
         FlCrowdWatcher *watcher = &crowd->watchers[crowd->helper_turn];
-        bool passes = watcher->of != FL__NOBODY && crowd->lanes[watcher->lane].passes > 0;
+        bool passes = watcher->of != FL__NOBODY && crowd->lights[watcher->light].passes > 0;
         if (passes && can_help(crowd, watcher, errand)) {
             return watcher;
         }
@@ -191,28 +245,28 @@ static FlCrowdWatcher *find_any(FlCrowd *crowd, const Errand *errand)
     return NULL;
 }
 
-// Sends a watcher on: to up to two of those we serve, or to nobody.
-static void send_on(FlCrowd *crowd, int32_t of, int32_t lane, int32_t avoid)
+// Sends a watcher on: to up to two of those we serve, or to none.
+static void send_on(FlCrowd *crowd, int32_t of, int32_t light, int32_t avoid)
 {
-    FlCrowdRedirect redirect = {.of = of, .lane = lane};
-    Errand errand = {of, crowd->lanes[lane].member, avoid};
+    FlCrowdRedirect redirect = {.of = of, .light = light};
+    Errand errand = {of, crowd->lights[light].member, avoid};
     const FlCrowdWatcher *first = find_spare(crowd, &errand, NULL);
     const FlCrowdWatcher *second = first != NULL ? find_spare(crowd, &errand, first) : NULL;
     first = first != NULL ? first : find_any(crowd, &errand);
     if (first != NULL) {
-        redirect.to[redirect.count++] = crowd->lanes[first->lane].member;
-        crowd->lanes[first->lane].lent++;
+        redirect.to[redirect.count++] = crowd->lights[first->light].member;
+        crowd->lights[first->light].lent++;
     }
     if (second != NULL) {
-        redirect.to[redirect.count++] = crowd->lanes[second->lane].member;
+        redirect.to[redirect.count++] = crowd->lights[second->light].member;
     }
     queue_redirect(crowd, &redirect);
 }
 
 // What a watcher does for others, or could.
-static int32_t help_of(const FlCrowd *crowd, int32_t lane)
+static int32_t help_of(const FlCrowd *crowd, int32_t light)
 {
-    return crowd->lanes[lane].spare + crowd->lanes[lane].passes;
+    return crowd->lights[light].spare + crowd->lights[light].passes;
 }
 
 // Who is served, and can do least for others; `of` FL__NOBODY: with whatever.
@@ -224,87 +278,110 @@ static FlCrowdWatcher *find_least(const FlCrowd *crowd, int32_t of)
         if (watcher->of == FL__NOBODY || (of != FL__NOBODY && watcher->of != of)) {
             continue;
         }
-        bool less = least == NULL || help_of(crowd, watcher->lane) < help_of(crowd, least->lane);
+        bool less = least == NULL || help_of(crowd, watcher->light) < help_of(crowd, least->light);
         least = less ? watcher : least;
     }
     return least;
 }
 
-// Lanes by which we serve somebody, beyond those we have for it: some stay free, for telling those
-// who come where else to ask.
-static int32_t lanes_beyond(const FlCrowd *crowd)
-{
-    int32_t serving = 0;
-    for (int32_t i = 0; i < crowd->watcher_end; i++) {
-        const FlCrowdWatcher *watcher = &crowd->watchers[i];
-        serving += watcher->of != FL__NOBODY && !crowd->lanes[watcher->lane].planned ? 1 : 0;
-    }
-    int32_t lanes = crowd->def.lane_capacity - crowd->neighbour_count;
-    return serving + fl__crowd_lanes_kept(crowd) - lanes;
-}
-
-// Parcels have grown, or lanes are needed elsewhere: somebody has to ask somebody else.
+// Batches have grown, or light connections are needed elsewhere: one watcher has to ask another
+// member.
 static void shed(FlCrowd *crowd)
 {
-    bool fine = bearable(crowd) >= -1 && lanes_beyond(crowd) <= 0; // one too many is within bounds
+    bool fine = bearable(crowd) >= -1 && lights_beyond(crowd) <= 0; // one too many is within bounds
     FlCrowdWatcher *least = find_least(crowd, FL__NOBODY);
     if (crowd->def.extra_ns == 0 || least == NULL || fine) {
         return;
     }
     int32_t of = least->of;
-    int32_t lane = least->lane;
+    int32_t light = least->light;
     watcher_end(crowd, least);
-    send_on(crowd, of, lane, FL__NOBODY);
+    send_on(crowd, of, light, FL__NOBODY);
 }
 
-// It makes room for somebody who can do much more.
-static bool make_room(FlCrowd *crowd, int32_t of, int32_t lane)
+// It makes room for a member who can do more.
+static bool make_room(FlCrowd *crowd, int32_t of, int32_t light)
 {
     FlCrowdWatcher *least = find_least(crowd, of);
-    if (least == NULL || help_of(crowd, least->lane) + 2 > help_of(crowd, lane)) {
+    if (least == NULL || help_of(crowd, least->light) >= help_of(crowd, light)) {
         return false;
     }
-    int32_t gone = least->lane;
+    int32_t gone = least->light;
     watcher_end(crowd, least);
-    FlCrowdWatcher *fresh = watcher_begin(crowd, of, lane);
-    fresh->heard = crowd->lanes[lane].heard_at;
+    FlCrowdWatcher *fresh = watcher_begin(crowd, of, light);
+    fresh->looked = crowd->lights[light].received_at;
     send_on(crowd, of, gone, FL__NOBODY);
     return true;
 }
 
-// Whether we have its updates to give.
-static bool have(const FlCrowd *crowd, int32_t of)
+// Whoever can do more for others than we is nearer to the owner than we: then the tree is shallow.
+// It is served until its next source sends.
+static void promote(FlCrowd *crowd, FlTime now)
 {
-    const FlCrowdSource *source = fl__crowd_source(crowd, of);
-    return of == crowd->def.self || (source != NULL && source->heard != INT64_MIN);
+    if (crowd->def.extra_ns == 0 || crowd->stats.passed_on == 0 || now < crowd->promote_due) {
+        return;
+    }
+    crowd->promote_due = fl_time_add(now, PROMOTE_EVERY);
+    int32_t own = fl__crowd_spare(crowd) + crowd->stats.passed_on;
+    FlCrowdWatcher *best = NULL;
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        FlCrowdWatcher *watcher = &crowd->watchers[i];
+        bool lately = watcher->sent_up != 0 && fl_span(now, watcher->sent_up) < PROMOTE_AGAIN;
+        if (watcher->of == FL__NOBODY || !watcher->forwarded || lately) {
+            continue;
+        }
+        const FlCrowdSource *source = fl__crowd_source(crowd, watcher->of);
+        int32_t help = help_of(crowd, watcher->light);
+        bool fine = source != NULL && source->received != INT64_MIN &&
+                    source->via != crowd->lights[watcher->light].member &&
+                    help > own + PROMOTE_MORE && 2 * help > 3 * own;
+        bool more = fine && (best == NULL || help > help_of(crowd, best->light));
+        best = more ? watcher : best;
+    }
+    if (best != NULL) {
+        FlCrowdRedirect up = {.of = best->of, .light = best->light, .count = 1};
+        up.to[0] = fl__crowd_source(crowd, best->of)->via;
+        queue_redirect(crowd, &up);
+        best->sent_up = now;
+    }
 }
 
-// Somebody was no good to who asks now: it gets no more work until it says that it can bear some.
+// Whether we have its updates to give. Whoever waits for them itself says so at once: the other
+// finds another one sooner.
+static bool have(const FlCrowd *crowd, int32_t of, FlTime now)
+{
+    const FlCrowdSource *source = fl__crowd_source(crowd, of);
+    return crowd->known[of].owner == crowd->def.self ||
+           (source != NULL && source->stamp != INT64_MIN &&
+            fl_span(now, fl__time_max(source->received, source->still)) < crowd->def.silence_ns);
+}
+
+// A member was no good to who asks now: it gets no more work until it says that it can bear some.
 static void distrust(FlCrowd *crowd, int32_t member)
 {
     bool known = member >= crowd->def.first && member < crowd->def.member_capacity;
-    FlCrowdLane *lane = known ? fl__crowd_lane(crowd, member) : NULL;
-    if (lane != NULL) {
-        lane->spare = 0;
-        lane->passes = 0;
+    FlCrowdLight *light = known ? fl__crowd_light(crowd, member) : NULL;
+    if (light != NULL) {
+        light->spare = 0;
+        light->passes = 0;
     }
 }
 
 // Answers cost upload, and the few places for them are everybody's.
-static bool may_ask(FlCrowdLane *lane, FlTime now)
+static bool may_ask(FlCrowdLight *light, FlTime now)
 {
-    if (fl_span(now, lane->asked_at) >= ASKED_WITHIN) {
-        lane->asked_at = now;
-        lane->asked = 0;
+    if (fl_span(now, light->asked_at) >= ASKED_WITHIN) {
+        light->asked_at = now;
+        light->asked = 0;
     }
-    lane->asked++;
-    return lane->asked <= ASKED_AT_MOST;
+    light->asked++;
+    return light->asked <= ASKED_AT_MOST;
 }
 
-void fl__crowd_looked(FlCrowd *crowd, int32_t lane, int32_t of, uint8_t attention, int32_t avoid,
+void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attention, int32_t avoid,
                       FlTime now)
 {
-    FlCrowdWatcher *watcher = find_watcher(crowd, of, lane);
+    FlCrowdWatcher *watcher = find_watcher(crowd, of, light);
     if (attention == 0) {
         if (watcher != NULL) {
             watcher_end(crowd, watcher);
@@ -312,36 +389,36 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t lane, int32_t of, uint8_t attentio
         return;
     }
     if (watcher != NULL) {
-        watcher->heard = now;
+        watcher->looked = now;
         watcher->attention = attention;
         return;
     }
-    if (!may_ask(&crowd->lanes[lane], now)) {
+    if (!may_ask(&crowd->lights[light], now)) {
         return;
     }
-    if (crowd->lanes[lane].asked == 1) {
+    if (crowd->lights[light].asked == 1) {
         distrust(crowd, avoid); // one at a time: who says so of everybody is not believed
     }
-    int32_t member = crowd->lanes[lane].member;
+    int32_t member = crowd->lights[light].member;
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
     bool circle = source != NULL && source->via == member;
-    if (!have(crowd, of) || circle) {
-        send_away(crowd, of, lane);
+    if (!have(crowd, of, now) || circle) {
+        send_away(crowd, of, light);
         return;
     }
-    bool room = crowd->lanes[lane].planned || lanes_beyond(crowd) < 0;
+    bool room = crowd->lights[light].planned || lights_beyond(crowd) < 0;
     bool bears = bearable(crowd) > 0 && (room || crowd->def.extra_ns == 0);
     if (!bears && crowd->def.extra_ns > 0) {
-        if (!make_room(crowd, of, lane)) {
-            send_on(crowd, of, lane, avoid);
+        if (!make_room(crowd, of, light)) {
+            send_on(crowd, of, light, avoid);
         }
         return;
     }
     if (bears) {
-        watcher = watcher_begin(crowd, of, lane);
-        watcher->heard = now;
+        watcher = watcher_begin(crowd, of, light);
+        watcher->looked = now;
         watcher->attention = attention;
-        fl__crowd_wake(crowd, lane);
+        fl__crowd_wake(crowd, light);
     }
 }
 
@@ -350,8 +427,19 @@ void fl__crowd_serve_no_more(FlCrowd *crowd, int32_t of)
     for (int32_t i = crowd->watcher_end - 1; i >= 0; i--) {
         FlCrowdWatcher *watcher = &crowd->watchers[i];
         if (watcher->of == of) {
-            send_away(crowd, watcher->of, watcher->lane);
+            send_away(crowd, watcher->of, watcher->light);
             watcher_end(crowd, watcher);
+        }
+    }
+}
+
+void fl__crowd_serve_heartbeat(FlCrowd *crowd, int32_t of)
+{
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        const FlCrowdWatcher *watcher = &crowd->watchers[i];
+        if (watcher->of == of) {
+            crowd->lights[watcher->light].heartbeat_due = INT64_MIN;
+            fl__crowd_wake(crowd, watcher->light);
         }
     }
 }
@@ -359,9 +447,10 @@ void fl__crowd_serve_no_more(FlCrowd *crowd, int32_t of)
 void fl__crowd_serve(FlCrowd *crowd, FlTime now)
 {
     shed(crowd);
+    promote(crowd, now);
     for (int32_t i = crowd->watcher_end - 1; i >= 0; i--) {
         FlCrowdWatcher *watcher = &crowd->watchers[i];
-        if (watcher->of != FL__NOBODY && fl_span(now, watcher->heard) > FL__WATCHER_NS) {
+        if (watcher->of != FL__NOBODY && fl_span(now, watcher->looked) > FL__WATCHER_NS) {
             watcher_end(crowd, watcher);
         }
     }
@@ -374,27 +463,23 @@ void fl__crowd_served(FlCrowd *crowd, int32_t of, FlTime now)
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
         const FlCrowdWatcher *watcher = &crowd->watchers[i];
         if (watcher->of == of && watcher->next <= now) {
-            fl__crowd_wake(crowd, watcher->lane);
+            fl__crowd_wake(crowd, watcher->light);
         }
     }
-}
-
-void fl__crowd_own(FlCrowd *crowd)
-{
-    fl__crowd_served(crowd, crowd->def.self, crowd->stamp);
 }
 
 int32_t fl__crowd_newest(const FlCrowd *crowd, int32_t of, const uint8_t **packed, FlTime *stamp,
                          int32_t *hops)
 {
-    if (of == crowd->def.self) {
-        *packed = crowd->packed;
-        *stamp = crowd->stamp;
+    if (crowd->known[of].owner == crowd->def.self) {
+        const FlCrowdOwn *own = fl__crowd_own(crowd, of);
+        *packed = own != NULL ? own->packed : NULL;
+        *stamp = own != NULL ? own->stamp : INT64_MIN;
         *hops = 0;
-        return crowd->packed_bytes;
+        return own != NULL ? own->packed_bytes : 0;
     }
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
-    if (source == NULL) {
+    if (source == NULL || source->epoch != crowd->known[of].epoch) {
         return 0;
     }
     *packed = source->packed;

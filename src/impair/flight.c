@@ -6,6 +6,7 @@
 //
 // Invariant: entry i is not after its children 4i+1 .. 4i+4; entries[0..count) and the stack hold
 // every place once.
+#include "impair/impair.h"
 #include "private.h"
 
 #include <string.h>
@@ -35,25 +36,25 @@ struct FlFlight {
     FlFlightStats stats;
 };
 
-FlFlightDef fl_flight_def_default(void)
+FlFlightDef fl__flight_def_default(void)
 {
     FlFlightDef def = {.capacity = 4096, .packet_bytes = 1500, .cookie = DEF_COOKIE};
     return def;
 }
 
-size_t fl_flight_bytes(const FlFlightDef *def)
+size_t fl__flight_bytes(const FlFlightDef *def)
 {
     size_t each = sizeof(Entry) + sizeof(Place) + (size_t)def->packet_bytes;
     return sizeof(FlFlight) + each * (size_t)def->capacity;
 }
 
 // One block of memory: the object, then its arrays in the order of their alignment.
-FlResult fl_flight_create(const FlFlightDef *def, FlFlight **out)
+FlResult fl__flight_create(const FlFlightDef *def, FlFlight **out)
 {
     FL_ASSERT(def->cookie == DEF_COOKIE);
     FL_ASSERT(def->capacity > 0 && def->packet_bytes > 0);
     *out = NULL;
-    FlFlight *flight = fl_alloc(&def->alloc, fl_flight_bytes(def), _Alignof(FlFlight));
+    FlFlight *flight = fl_alloc(&def->alloc, fl__flight_bytes(def), _Alignof(FlFlight));
     if (flight == NULL) {
         return FL_NO_MEMORY;
     }
@@ -68,11 +69,11 @@ FlResult fl_flight_create(const FlFlightDef *def, FlFlight **out)
     return FL_OK;
 }
 
-void fl_flight_destroy(FlFlight *flight)
+void fl__flight_destroy(FlFlight *flight)
 {
     if (flight != NULL) {
         FlFlightDef def = flight->def;
-        fl_free(&def.alloc, flight, fl_flight_bytes(&def));
+        fl_free(&def.alloc, flight, fl__flight_bytes(&def));
     }
 }
 
@@ -120,7 +121,7 @@ static uint8_t *data_of(const FlFlight *flight, int32_t place)
     return flight->data + (size_t)place * (size_t)flight->def.packet_bytes;
 }
 
-FlResult fl_flight_push(FlFlight *flight, FlTime at, uint64_t tag, const void *data, int32_t bytes)
+FlResult fl__flight_push(FlFlight *flight, FlTime at, uint64_t tag, const void *data, int32_t bytes)
 {
     if (bytes < 0 || bytes > flight->def.packet_bytes) {
         flight->stats.too_big_count++;
@@ -159,7 +160,7 @@ static FlFlightPacket take_first(FlFlight *flight)
     return packet;
 }
 
-int32_t fl_flight_take(FlFlight *flight, FlTime now, FlFlightPacket *out, int32_t capacity)
+int32_t fl__flight_take(FlFlight *flight, FlTime now, FlFlightPacket *out, int32_t capacity)
 {
     int32_t count = 0;
     while (count < capacity && flight->stats.count > 0 && flight->entries[0].at <= now) {
@@ -168,12 +169,12 @@ int32_t fl_flight_take(FlFlight *flight, FlTime now, FlFlightPacket *out, int32_
     return count;
 }
 
-FlTime fl_flight_next(const FlFlight *flight)
+FlTime fl__flight_next(const FlFlight *flight)
 {
     return flight->stats.count > 0 ? flight->entries[0].at : FL_FOREVER;
 }
 
-FlFlightStats fl_flight_stats(const FlFlight *flight)
+FlFlightStats fl__flight_stats(const FlFlight *flight)
 {
     return flight->stats;
 }

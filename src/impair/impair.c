@@ -8,7 +8,7 @@
 //           (2, 3) two more: duplication, delay of the second copy
 //   address seed, link, slot (44 bits), index in the slot (18 bits), draw (2 bits)
 //
-// so leaving a draw out changes nobody's luck.
+// so leaving a draw out changes no other draw.
 //
 // Invariant: newest is the latest time passed in, slot its slot, and index the number of packets
 // seen in that slot.
@@ -40,7 +40,12 @@ struct FlImpair {
 FlImpairDef fl_impair_def_default(void)
 {
     FlImpairDef def = {
-        .settings = fl_impair_settings_default(),
+        .settings = {.shape = FL_SHAPE_NORMAL,
+                     .correlation_lag_ns = FL_MS(20),
+                     .burst_length_ns = FL_MS(50),
+                     .burst_loss_ppm = 1000000,
+                     .queue_ns = FL_MS(200),
+                     .packet_extra_bytes = 28},
         .seed = 1,
         .cookie = DEF_COOKIE,
     };
@@ -71,11 +76,24 @@ static void set_up_processes(FlImpair *impair)
     }
 }
 
+FlResult fl_impair_def_problem(const FlImpairDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlImpairDef, "fl_impair_def_default", DEF_COOKIE),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+    FlImpairError problem;
+    if (error->code == FL_OK && fl__impair_settings_check(&def->settings, &problem) != FL_OK) {
+        fl__error_set(error, FL_BAD_VALUE, "settings: %s.", problem.text);
+    }
+    return error->code;
+}
+
 FlResult fl_impair_create(const FlImpairDef *def, FlImpair **out)
 {
     FL_ASSERT(def->cookie == DEF_COOKIE);
     *out = NULL;
-    FlResult result = fl_impair_settings_check(&def->settings, NULL);
+    FlResult result = fl__impair_settings_check(&def->settings, NULL);
     if (result != FL_OK) {
         return result;
     }
@@ -105,12 +123,7 @@ void fl_impair_destroy(FlImpair *impair)
     }
 }
 
-FlImpairSettings fl_impair_settings(const FlImpair *impair)
-{
-    return impair->settings;
-}
-
-FlImpairStats fl_impair_stats(const FlImpair *impair)
+FlImpairStats fl__impair_stats(const FlImpair *impair)
 {
     return impair->stats;
 }
@@ -276,7 +289,7 @@ static void count(FlImpairStats *stats, FlOutcome outcome, int32_t bytes)
 FlFate fl_impair_send(FlImpair *impair, FlTime now, int32_t bytes)
 {
     FL_ASSERT(bytes >= 0 && bytes <= 65535);
-    now = now < impair->newest ? impair->newest : now;
+    now = fl__time_max(impair->newest, now);
     move_to(impair, now);
     FlFate fate = {FL_OUTCOME_QUEUE_FULL, 0, {0, 0}};
     FlTime left_at;
@@ -291,13 +304,13 @@ FlFate fl_impair_send(FlImpair *impair, FlTime now, int32_t bytes)
     return fate;
 }
 
-FlResult fl_impair_set(FlImpair *impair, FlTime now, const FlImpairSettings *settings)
+FlResult fl__impair_set(FlImpair *impair, FlTime now, const FlImpairSettings *settings)
 {
-    FlResult result = fl_impair_settings_check(settings, NULL);
+    FlResult result = fl__impair_settings_check(settings, NULL);
     if (result != FL_OK) {
         return result;
     }
-    now = now < impair->newest ? impair->newest : now;
+    now = fl__time_max(impair->newest, now);
     if (settings->rate_bytes_s != impair->settings.rate_bytes_s) {
         change_rate(impair, now, impair->settings.rate_bytes_s, settings->rate_bytes_s);
     }

@@ -2,6 +2,8 @@
 // everywhere.
 #include "private.h"
 
+#include "base/maths.h"
+
 // Wichura, "Algorithm AS 241: the percentage points of the normal distribution" (1988), PPND16:
 // three quotients of polynomials, relative error about 1e-16.
 typedef struct Quotient {
@@ -54,7 +56,7 @@ double fl__normal_quantile(double u)
         return from_middle * quotient(&centre, 0.180625 - from_middle * from_middle);
     }
     double outside = from_middle < 0.0 ? u : 1.0 - u;
-    double r = sqrt(-fl_log(outside));
+    double r = sqrt(-fl__log(outside));
     double z = r <= 5.0 ? quotient(&flank, r - 1.6) : quotient(&tail, r - 5.0);
     return from_middle < 0.0 ? -z : z;
 }
@@ -76,5 +78,5 @@ double fl__normal_share(double z)
         sum += term;
     }
     const double root_two_pi = 2.50662827463100050242;
-    return 0.5 + sum * fl_exp(-0.5 * square) / root_two_pi;
+    return 0.5 + sum * fl__exp(-0.5 * square) / root_two_pi;
 }

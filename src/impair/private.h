@@ -1,8 +1,12 @@
-// Private to room `impair`: chance by address, the processes in time, and the words of a schedule.
+// Private to module `impair`: chance by address, the processes in time, and the words of a
+// schedule.
 #ifndef FAIRLEAD_IMPAIR_PRIVATE_H
 #define FAIRLEAD_IMPAIR_PRIVATE_H
 
 #include "fairlead/impair.h"
+
+#include "base/private.h"
+#include "impair/impair.h"
 
 // ---------------------------------------------------------------- slots and draws
 
@@ -20,8 +24,8 @@ static inline uint64_t slot_of(FlTime now)
     return (uint64_t)slot;
 }
 
-/// Streams of this room under one seed. The tag keeps them apart from the streams of other users of
-/// the same seed.
+/// Streams of this module under one seed. The tag keeps them apart from the streams of other users
+/// of the same seed.
 typedef enum Purpose {
     PURPOSE_PACKET = 0, ///< Independent luck of packets.
     PURPOSE_SWAY = 1,   ///< Slow delay.
@@ -134,7 +138,7 @@ bool fl__setting_read(int32_t setting, Words value, int64_t *stored, FlImpairErr
 void fl__setting_store(int32_t setting, int64_t stored, FlImpairSettings *settings);
 
 /// What is wrong with a single setting, or NULL. Whether they fit together is
-/// fl_impair_settings_check()'s to say.
+/// fl__impair_settings_check()'s to say.
 const char *fl__settings_range_problem(const FlImpairSettings *settings);
 
 /// Writes the reason and answers FL_BAD_VALUE; `error` may be NULL. The line is left alone.
@@ -143,5 +147,8 @@ FlResult fl__impair_wrong(FlImpairError *error, const char *reason);
 /// The same with some of the offending text between two parts of the reason.
 FlResult fl__impair_wrong_about(FlImpairError *error, const char *before, Words about,
                                 const char *after);
+
+/// Memory that a queue takes.
+size_t fl__flight_bytes(const FlFlightDef *def);
 
 #endif

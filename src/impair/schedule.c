@@ -3,7 +3,7 @@
 //     line    = "at" seconds [ "pair" number ] [ "up" | "down" ] setting { setting }
 //     setting = word value                                       (words.c)
 //
-// Lines are ordered by time. The text is somebody's file: whatever it holds, the answer is a line
+// Lines are ordered by time. The text is a user's file: whatever it holds, the answer is a line
 // number and a reason.
 #include "private.h"
 
@@ -146,8 +146,8 @@ static FlResult read_line(Line line, int32_t number, Output *output, FlImpairErr
     return FL_OK;
 }
 
-FlResult fl_impair_schedule_parse(const char *text, size_t text_bytes, FlImpairChange *out,
-                                  int32_t capacity, int32_t *count_out, FlImpairError *error)
+FlResult fl__impair_schedule_parse(const char *text, size_t text_bytes, FlImpairChange *out,
+                                   int32_t capacity, int32_t *count_out, FlImpairError *error)
 {
     FL_ASSERT(capacity >= 0);
     *count_out = 0;
@@ -179,9 +179,9 @@ static bool concerns(const FlImpairChange *change, int32_t pair, FlDirection dir
     return (change->pair == -1 || change->pair == pair) && (change->directions & direction) != 0;
 }
 
-FlResult fl_impair_schedule_apply(const FlImpairChange *changes, int32_t count, FlTime from,
-                                  FlTime to, int32_t pair, FlDirection direction,
-                                  FlImpairSettings *settings, FlImpairError *error)
+FlResult fl__impair_schedule_apply(const FlImpairChange *changes, int32_t count, FlTime from,
+                                   FlTime to, int32_t pair, FlDirection direction,
+                                   FlImpairSettings *settings, FlImpairError *error)
 {
     bool touched = false;
     for (int32_t i = 0; i < count && changes[i].at <= to; i++) {
@@ -195,7 +195,7 @@ FlResult fl_impair_schedule_apply(const FlImpairChange *changes, int32_t count, 
             continue;
         }
         touched = false;
-        if (fl_impair_settings_check(settings, error) != FL_OK) {
+        if (fl__impair_settings_check(settings, error) != FL_OK) {
             if (error != NULL) {
                 error->line = changes[i].line;
             }
@@ -205,7 +205,7 @@ FlResult fl_impair_schedule_apply(const FlImpairChange *changes, int32_t count, 
     return FL_OK;
 }
 
-FlTime fl_impair_schedule_next(const FlImpairChange *changes, int32_t count, FlTime after)
+FlTime fl__impair_schedule_next(const FlImpairChange *changes, int32_t count, FlTime after)
 {
     for (int32_t i = 0; i < count; i++) {
         if (changes[i].at > after) {

@@ -1,19 +1,5 @@
-// The settings of one direction: what they are when nobody says otherwise, and whether they make
-// sense.
+// The settings of one direction: whether they make sense.
 #include "private.h"
-
-FlImpairSettings fl_impair_settings_default(void)
-{
-    FlImpairSettings settings = {
-        .shape = FL_SHAPE_NORMAL,
-        .correlation_lag_ns = FL_MS(20),
-        .burst_length_ns = FL_MS(50),
-        .burst_loss_ppm = 1000000,
-        .queue_ns = FL_MS(200),
-        .packet_extra_bytes = 28,
-    };
-    return settings;
-}
 
 static bool within(int64_t value, int64_t low, int64_t high)
 {
@@ -103,7 +89,7 @@ static const char *fit_problem(const FlImpairSettings *s)
     return NULL;
 }
 
-FlResult fl_impair_settings_check(const FlImpairSettings *settings, FlImpairError *error)
+FlResult fl__impair_settings_check(const FlImpairSettings *settings, FlImpairError *error)
 {
     const char *problem = fl__settings_range_problem(settings);
     if (problem == NULL) {

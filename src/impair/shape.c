@@ -19,6 +19,8 @@
 // deviation 1.
 #include "private.h"
 
+#include "base/maths.h"
+
 // X's mean is 3/2 - 1/(2 * 4.5^2) and its mean square 1 + 2 * (1 - 1/4.5).
 #define PARETO_CUT 4.5
 #define PARETO_CUT_SHARE 0.98902606310013717421 // 1 - 4.5^-3: from this share on, X is cut
@@ -34,7 +36,7 @@ static double pareto(double u)
     if (u >= PARETO_CUT_SHARE) {
         return PARETO_CUT;
     }
-    return fl_exp(fl_log1p(-u) * (-1.0 / 3.0));
+    return fl__exp(fl__log1p(-u) * (-1.0 / 3.0));
 }
 
 static double mixture(double u, double z)

@@ -9,13 +9,15 @@
 // the luck.
 #include "private.h"
 
+#include "base/maths.h"
+
 double fl__sway_memory(int32_t ppm, FlTime lag)
 {
     if (ppm <= 0) {
         return 0.0;
     }
     double lag_slots = (double)lag / (double)SLOT_NS;
-    return fl_exp(fl_log((double)ppm * 1e-6) / lag_slots);
+    return fl__exp(fl__log((double)ppm * 1e-6) / lag_slots);
 }
 
 static double own_number(const Sway *sway, uint64_t slot)

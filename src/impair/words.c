@@ -234,7 +234,7 @@ void fl__setting_store(int32_t setting, int64_t stored, FlImpairSettings *settin
 // The value's own range: whether it fits the others is only known when all are there.
 static bool in_range(int32_t setting, int64_t stored, FlImpairError *error)
 {
-    FlImpairSettings probe = fl_impair_settings_default();
+    FlImpairSettings probe = fl_impair_def_default().settings;
     fl__setting_store(setting, stored, &probe);
     const char *problem = fl__settings_range_problem(&probe);
     if (problem != NULL) {
@@ -248,8 +248,8 @@ bool fl__setting_read(int32_t setting, Words value, int64_t *stored, FlImpairErr
     return read_stored(setting, value, stored, error) && in_range(setting, *stored, error);
 }
 
-FlResult fl_impair_settings_set(FlImpairSettings *settings, const char *word, const char *value,
-                                FlImpairError *error)
+FlResult fl__impair_settings_set(FlImpairSettings *settings, const char *word, const char *value,
+                                 FlImpairError *error)
 {
     int32_t setting = fl__setting_find((Words){word, strlen(word)});
     if (setting < 0) {

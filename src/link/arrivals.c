@@ -1,11 +1,11 @@
-// What came in, and telling the peer about it until it surely knows.
+// What came in, reported to the peer until it confirms.
 //
 // Every packet taken makes a *report* (sequence, arrival time). Reports ride on outgoing packets;
 // one is done with only when a packet that carried it is itself reported to have arrived, or when
 // the peer says that it does not wait for it any more. So the peer learns every arrival, whatever
 // is lost.
 //
-// Who asks for an answer gets one within the ack delay. An answer that nobody confirms is repeated
+// Who asks for an answer gets one within the ack delay. An answer that is not confirmed is repeated
 // unasked only if it is about a packet that brought something (payload or reliable data): were
 // answers to mere questions repeated too, two silent peers would talk for ever.
 //
@@ -16,6 +16,8 @@
 //
 // Invariant: settled <= sequence of every report that is not confirmed.
 #include "private.h"
+
+#include "wire/wire.h"
 
 void fl__arrivals_init(Arrivals *a, Report *storage, int32_t capacity)
 {
@@ -38,17 +40,9 @@ static Report *report_at(const Arrivals *a, int64_t serial)
     return &a->reports[serial & (a->capacity - 1)]; // a power of two
 }
 
-static bool is_seen(const Arrivals *a, int64_t sequence)
+static int32_t seen_bit(int64_t sequence)
 {
-    uint32_t slot = (uint32_t)sequence % IN_WINDOW;
-    return (a->seen[slot / 64] >> (slot % 64) & 1u) != 0;
-}
-
-static void set_seen(Arrivals *a, int64_t sequence, bool seen)
-{
-    uint32_t slot = (uint32_t)sequence % IN_WINDOW;
-    uint64_t bit = (uint64_t)1 << (slot % 64);
-    a->seen[slot / 64] = seen ? a->seen[slot / 64] | bit : a->seen[slot / 64] & ~bit;
+    return (int32_t)((uint32_t)sequence % IN_WINDOW);
 }
 
 FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence)
@@ -59,7 +53,7 @@ FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence)
     if (sequence <= a->newest - IN_WINDOW) {
         return FL_LINK_DROP_LATE;
     }
-    if (sequence <= a->newest && is_seen(a, sequence)) {
+    if (sequence <= a->newest && fl__bit_get(a->seen, seen_bit(sequence))) {
         return FL_LINK_DROP_DUPLICATE;
     }
     if (sequence <= a->horizon) {
@@ -73,7 +67,7 @@ bool fl__arrivals_full(const Arrivals *a)
     return a->next_serial - a->first_serial >= a->capacity;
 }
 
-// Moves the horizon up, counting what is given up on the way. With gaps nobody can tell a number
+// Moves the horizon up, counting what is given up on the way. With gaps one cannot tell a number
 // that was skipped from a packet that was lost: all count as lost that lie between two packets
 // taken, but in a leap beyond the window (so much is hardly ever lost within a time-out); none does
 // that lies before the first.
@@ -85,7 +79,7 @@ static void give_up_through(Arrivals *a, int64_t horizon)
     }
     while (a->horizon < horizon) {
         a->horizon++;
-        bool lost = a->horizon > a->newest || !is_seen(a, a->horizon);
+        bool lost = a->horizon > a->newest || !fl__bit_get(a->seen, seen_bit(a->horizon));
         if (a->horizon >= a->oldest) {
             a->loss += ((lost ? 1.0 : 0.0) - a->loss) / 64.0;
         }
@@ -126,7 +120,7 @@ void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now)
         const Checkpoint *c = &a->checkpoint[i];
         if (c->time != NEVER && c->newest > a->horizon) {
             FlTime ripe = fl_time_add(c->time, def->reorder_ns);
-            due = ripe < due ? ripe : due;
+            due = fl_time_min(ripe, due);
         }
     }
     a->settle_due = due;
@@ -140,7 +134,7 @@ static void advance_newest(Arrivals *a, int64_t sequence)
     give_up_through(a, sequence - IN_WINDOW);
     int64_t from = sequence - a->newest > IN_WINDOW ? sequence - IN_WINDOW : a->newest;
     for (int64_t s = from + 1; s <= sequence; s++) {
-        set_seen(a, s, false);
+        fl__bit_clear(a->seen, seen_bit(s));
     }
     a->newest = sequence;
 }
@@ -155,7 +149,7 @@ static void note_number(Arrivals *a, int64_t sequence)
     } else {
         advance_newest(a, sequence);
     }
-    set_seen(a, sequence, true);
+    fl__bit_set(a->seen, seen_bit(sequence));
 }
 
 void fl__arrivals_skip(Arrivals *a, int64_t sequence)
@@ -184,7 +178,7 @@ void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report)
         a->fresh_count++;
         bool prompt = a->fresh_count >= PROMPT_COUNT;
         FlTime due = report->arrived + (prompt ? 0 : def->ack_delay_ns);
-        a->ack_due = due < a->ack_due ? due : a->ack_due;
+        a->ack_due = fl_time_min(due, a->ack_due);
     }
 }
 
@@ -343,7 +337,7 @@ static bool is_due(const Report *report, FlTime now, FlTime repeat_ns)
     return report->carried_at == NEVER || fl_span(now, report->carried_at) >= repeat_ns;
 }
 
-// The first report that is due. Those from `fresh` on were never told; the others need not be
+// The first report that is due. Those from `fresh` on were never reported; the others need not be
 // looked at before the oldest of them may be due again.
 static int64_t first_due(Arrivals *a, FlTime now, FlTime repeat_ns)
 {
@@ -366,6 +360,23 @@ static int64_t first_due(Arrivals *a, FlTime now, FlTime repeat_ns)
 
 // The due reports, by falling sequence. The oldest is always among them, so none waits for ever;
 // one too far from its neighbours, in sequence or in time, waits for another packet.
+static bool add_chosen(Chosen *chosen, int32_t *count, const Chosen *fresh)
+{
+    int32_t at = *count;
+    while (at > 0 && chosen[at - 1].sequence < fresh->sequence) {
+        at--;
+    }
+    if ((at > 0 && !follows(&chosen[at - 1], fresh)) ||
+        (at < *count && !follows(fresh, &chosen[at]))) {
+        return false;
+    }
+    for (int32_t i = (*count)++; i > at; i--) {
+        chosen[i] = chosen[i - 1];
+    }
+    chosen[at] = *fresh;
+    return true;
+}
+
 static int32_t choose(Arrivals *a, FlTime now, FlTime repeat_ns, Chosen chosen[REPORTS_PER_PACKET])
 {
     int32_t count = 0;
@@ -379,16 +390,34 @@ static int32_t choose(Arrivals *a, FlTime now, FlTime repeat_ns, Chosen chosen[R
             end = s + 64; // the mask of a packet's reports spans 64 serials
         }
         Chosen fresh = {s, report->sequence, steps_of(report->arrived)};
-        int32_t at = count;
-        while (at > 0 && chosen[at - 1].sequence < fresh.sequence) {
-            at--;
+        (void)add_chosen(chosen, &count, &fresh);
+    }
+    return count;
+}
+
+// And those that went before and are not confirmed, the newest first, as far as a mask spans and a
+// packet has room: who reads it then knows of every arrival until now, whatever was lost. They ride
+// along: nothing is counted or asked for on their account.
+static int32_t choose_again(const Arrivals *a, Chosen chosen[REPORTS_PER_PACKET], int32_t count,
+                            uint64_t *again)
+{
+    int64_t low = a->next_serial;
+    uint64_t taken = 0; // bit i: serial next_serial - 1 - i
+    for (int32_t i = 0; i < count; i++) {
+        int64_t back = a->next_serial - 1 - chosen[i].serial;
+        taken |= back < 64 ? (uint64_t)1 << back : 0;
+        low = chosen[i].serial < low ? chosen[i].serial : low;
+    }
+    bool spans = count == 0 || a->next_serial - low <= 64;
+    for (int64_t back = 0; spans && back < 64 && count < REPORTS_PER_PACKET; back++) {
+        int64_t serial = a->next_serial - 1 - back;
+        if (serial < a->first_serial) {
+            break;
         }
-        if ((at == 0 || follows(&chosen[at - 1], &fresh)) &&
-            (at == count || follows(&fresh, &chosen[at]))) {
-            for (int32_t i = count++; i > at; i--) {
-                chosen[i] = chosen[i - 1];
-            }
-            chosen[at] = fresh;
+        const Report *report = report_at(a, serial);
+        Chosen old = {serial, report->sequence, steps_of(report->arrived)};
+        if ((taken >> back & 1u) == 0 && !report->confirmed && add_chosen(chosen, &count, &old)) {
+            *again |= (uint64_t)1 << back;
         }
     }
     return count;
@@ -410,8 +439,10 @@ static int64_t settled_below(const Arrivals *a)
     return settled;
 }
 
-// Which reports a packet carries, and whether one of them insists. True: some were refused.
-static bool note_carried(const Arrivals *a, const Chosen *chosen, int32_t count, Carried *carried)
+// Which reports a packet carries, and whether one of them insists; not those that only ride along.
+// True: some were refused.
+static bool note_carried(const Arrivals *a, const Chosen *chosen, int32_t count, uint64_t again,
+                         Carried *carried)
 {
     bool refusals = false;
     bool full = fl__arrivals_full(a);
@@ -423,22 +454,27 @@ static bool note_carried(const Arrivals *a, const Chosen *chosen, int32_t count,
         const Report *report = report_at(a, chosen[i].serial);
         refusals = refusals || report->refused;
         carried->mask |= (uint64_t)1 << (chosen[i].serial - carried->first);
-        bool repeats = report->carried_at != NEVER && (report->insist || full);
+        int64_t back = a->next_serial - 1 - chosen[i].serial;
+        bool rides = back < 64 && (again >> back & 1u) != 0;
+        bool repeats = !rides && report->carried_at != NEVER && (report->insist || full);
         carried->repeats = carried->repeats || repeats;
     }
     return refusals;
 }
 
-bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried)
+bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, bool all,
+                         Carried *carried)
 {
     Chosen chosen[REPORTS_PER_PACKET];
+    uint64_t again = 0;
     int32_t count = choose(a, now, repeat_ns, chosen);
+    count = all ? choose_again(a, chosen, count, &again) : count;
     Carried none = {0};
     *carried = none;
     if (count == 0) {
         return false;
     }
-    bool refusals = note_carried(a, chosen, count, carried);
+    bool refusals = note_carried(a, chosen, count, again, carried);
     Gather g;
     g.bits = 0;
     g.count = g.size = 0;
@@ -470,7 +506,7 @@ void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
         report->tries = report->tries < 100 ? (uint16_t)(report->tries + 1) : 100;
     }
     if (carried->mask != 0) {
-        a->carried_oldest = now < a->carried_oldest ? now : a->carried_oldest;
+        a->carried_oldest = fl_time_min(now, a->carried_oldest);
     }
     a->fresh = a->fresh > a->first_serial ? a->fresh : a->first_serial;
     while (a->fresh < a->next_serial &&
@@ -485,29 +521,29 @@ void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now)
 // A confirmation rides on what the peer sends anyway: one that sends this rarely is not pressed.
 #define SLOW_TRAFFIC_NS FL_MS(150)
 
-// How long an answer told `tries` times waits to be told again.
-static FlTime patience_of(const Arrivals *a, int32_t tries, FlTime repeat_ns, FlTime patience_ns)
+// How long an answer sent `tries` times waits to be sent again.
+static FlTime wait_of(const Arrivals *a, int32_t tries, FlTime repeat_ns, FlTime latest_ns)
 {
     FlTime wait = (repeat_ns + SLOW_TRAFFIC_NS) * (tries < 8 ? tries : 8);
-    return fl__arrivals_full(a) ? repeat_ns : (wait < patience_ns ? wait : patience_ns);
+    return fl__arrivals_full(a) ? repeat_ns : fl_time_min(wait, latest_ns);
 }
 
-FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
+FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime latest_ns)
 {
-    FlTime again = fl_time_add(a->carried_oldest, patience_of(a, 1, repeat_ns, patience_ns));
-    return again < a->ack_due ? again : a->ack_due;
+    FlTime again = fl_time_add(a->carried_oldest, wait_of(a, 1, repeat_ns, latest_ns));
+    return fl_time_min(again, a->ack_due);
 }
 
-FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns)
+FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime latest_ns)
 {
     FlTime due = a->ack_due;
     bool full = fl__arrivals_full(a); // then nothing can be taken until some are confirmed
     for (int64_t s = a->first_serial; s < a->next_serial; s++) {
         const Report *report = report_at(a, s);
         if ((report->insist || full) && !report->confirmed && report->carried_at != NEVER) {
-            FlTime wait = patience_of(a, report->tries, repeat_ns, patience_ns);
+            FlTime wait = wait_of(a, report->tries, repeat_ns, latest_ns);
             FlTime again = fl_time_add(report->carried_at, wait);
-            due = again < due ? again : due;
+            due = fl_time_min(again, due);
         }
     }
     return due;
@@ -603,7 +639,7 @@ FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp
     if (!take(r, FIRST_BITS)) {
         return FL_LINK_DROP_SHORT;
     }
-    m->sequence[0] = fl_unwrap(next_sequence, newest, 16);
+    m->sequence[0] = fl__unwrap(next_sequence, newest, 16);
     m->arrived_steps[0] = not_after(stamp_steps, arrived, 24);
     if (m->count == 0) {
         return FL_LINK_DROP_MALFORMED;
@@ -612,7 +648,7 @@ FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp
     if (drop != FL_LINK_DROP_NONE) {
         return drop;
     }
-    m->settled = fl_unwrap(m->sequence[0], settled, 16);
+    m->settled = fl__unwrap(m->sequence[0], settled, 16);
     if (m->settled < 0 || m->settled > m->sequence[m->count - 1]) {
         return FL_LINK_DROP_MALFORMED;
     }

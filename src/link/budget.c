@@ -6,7 +6,7 @@
 // floor.
 #include "private.h"
 
-void fl_budget_init(FlBudget *budget, double rate_bytes_s, double burst_bytes, FlTime now)
+void fl__budget_init(FlBudget *budget, double rate_bytes_s, double burst_bytes, FlTime now)
 {
     FlBudget fresh = {rate_bytes_s, burst_bytes, burst_bytes, now};
     *budget = fresh;
@@ -24,19 +24,19 @@ static void fill(FlBudget *budget, FlTime now)
     budget->tokens = tokens < budget->burst_bytes ? tokens : budget->burst_bytes;
 }
 
-double fl_budget_available(FlBudget *budget, FlTime now)
+double fl__budget_available(FlBudget *budget, FlTime now)
 {
     fill(budget, now);
     return budget->tokens > 0.0 ? budget->tokens : 0.0;
 }
 
-void fl_budget_spend(FlBudget *budget, FlTime now, double bytes)
+void fl__budget_spend(FlBudget *budget, FlTime now, double bytes)
 {
     fill(budget, now);
     budget->tokens -= bytes;
 }
 
-FlTime fl_budget_when(FlBudget *budget, FlTime now, double bytes)
+FlTime fl__budget_when(FlBudget *budget, FlTime now, double bytes)
 {
     fill(budget, now);
     double missing = (bytes < budget->burst_bytes ? bytes : budget->burst_bytes) - budget->tokens;
@@ -50,7 +50,7 @@ FlTime fl_budget_when(FlBudget *budget, FlTime now, double bytes)
 }
 
 #define LOOK_EVERY_AT_LEAST FL_MS(200)
-#define QUEUE_AT_LEAST FL_MS(50) // a queue shorter than this is nobody's concern
+#define QUEUE_AT_LEAST FL_MS(50) // a queue shorter than this does no harm
 #define LOSS_OVER_FLOOR 0.10
 #define DECIDED_AT_LEAST 24
 #define DOWN 0.8
@@ -79,7 +79,7 @@ static bool queueing(const FlClockDelays *delays)
 {
     FlTime excess = delays->out.average_ns - delays->out.minimum_ns;
     FlTime usual = 3 * delays->out.deviation_ns;
-    return delays->known && excess > (usual > QUEUE_AT_LEAST ? usual : QUEUE_AT_LEAST);
+    return delays->known && excess > fl__time_max(usual, QUEUE_AT_LEAST);
 }
 
 void fl__budget_adapt(FlBudget *budget, Adaptation *a, const FlLinkDef *def, const Outbox *o,
@@ -89,7 +89,7 @@ void fl__budget_adapt(FlBudget *budget, Adaptation *a, const FlLinkDef *def, con
         return;
     }
     FlTime trip = delays->known ? delays->trip.average_ns : 0;
-    a->next = now + (trip > LOOK_EVERY_AT_LEAST ? trip : LOOK_EVERY_AT_LEAST);
+    a->next = now + fl__time_max(trip, LOOK_EVERY_AT_LEAST);
     bool lossy_now = lossy(a, o);
     if (queueing(delays) || lossy_now) {
         double slower = budget->rate_bytes_s * DOWN;

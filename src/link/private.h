@@ -1,27 +1,33 @@
-// Private to room `link`: the parts of a link, each with its own file.
+// Private to module `link`: the parts of a link, each with its own file.
 //
-//   arrivals.c  what came in, and telling the peer about it until it surely knows
+//   arrivals.c  what came in, reported to the peer until it confirms
 //   sent.c      what went out, and what became of it
 //   stream.c    reliable data: fragments, windows, repetition
 //   budget.c    how many bytes may go
 //   send.c      making packets: putting the parts together, and when
 //   receive.c   taking packets
-//   link.c      memory, the clock, the end, statistics
+//   alive.c     the clock, and the end
+//   link.c      memory, statistics
 #ifndef FAIRLEAD_LINK_PRIVATE_H
 #define FAIRLEAD_LINK_PRIVATE_H
 
 #include "fairlead/link.h"
 
+#include "base/private.h"
+#include "link/link.h"
+
+#include "stream.h"
+
 #define NEVER INT64_MIN
 
 // ---------------------------------------------------------------- arrivals.c
 
-#define IN_WINDOW 1024 // sequences remembered, for telling duplicates; a power of two
+#define IN_WINDOW 1024 // sequences remembered, to recognise duplicates; a power of two
 #define REPORTS_PER_PACKET 31
 #define CHECKPOINTS 4
 
-// Part of the wire format, since sequences travel by their low 16 bits: nobody speaks of a packet
-// that is this much older than the newest, and nobody sends on after this many that were not
+// Part of the wire format, since sequences travel by their low 16 bits: no report is about a packet
+// that is this much older than the newest, and no peer sends on after this many that were not
 // reported.
 #define SEQUENCE_SPAN 16384
 
@@ -80,27 +86,28 @@ FlLinkDrop fl__arrivals_check(const Arrivals *a, int64_t sequence);
 /// No room for another report until the peer confirms some.
 bool fl__arrivals_full(const Arrivals *a);
 
-/// Takes note of a packet: `report` says what is to be told about it.
+/// Takes note of a packet: `report` is what the peer gets.
 void fl__arrivals_note(Arrivals *a, const FlLinkDef *def, const Report *report);
 
 /// A packet of the carrier's own came in: its number is none of ours, and not lost.
 void fl__arrivals_skip(Arrivals *a, int64_t sequence);
 
 /// Writes the reports that are due at `now` (link clock), if any, from a whole byte to a whole
-/// byte.
-bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, Carried *carried);
+/// byte; with `all`, those that are not confirmed, too.
+bool fl__arrivals_encode(Arrivals *a, FlWriter *w, FlTime now, FlTime repeat_ns, bool all,
+                         Carried *carried);
 void fl__arrivals_carried(Arrivals *a, const Carried *carried, FlTime now);
 void fl__arrivals_confirmed(Arrivals *a, const Carried *carried);
 
 /// The peer wants no more reports about packets before `oldest`.
 void fl__arrivals_forget(Arrivals *a, int64_t oldest);
 
-/// When a packet must go for the reports' sake alone. Patience grows with every try, up to
-/// `patience_ns`.
-FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns);
+/// When a packet must go for the reports' sake alone. The wait grows with every try, up to
+/// `latest_ns`.
+FlTime fl__arrivals_due(const Arrivals *a, FlTime repeat_ns, FlTime latest_ns);
 
-/// At or before that: quickly told, without looking at the reports.
-FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime patience_ns);
+/// At or before that: quick, without looking at the reports.
+FlTime fl__arrivals_due_earliest(const Arrivals *a, FlTime repeat_ns, FlTime latest_ns);
 
 /// Moves the horizon with time.
 void fl__arrivals_settle(Arrivals *a, const FlLinkDef *def, FlTime now);
@@ -118,116 +125,6 @@ typedef struct ArrivalsMessage {
 /// on the peer's link clock.
 FlLinkDrop fl__arrivals_decode(FlReader *r, int64_t next_sequence, int64_t stamp_steps,
                                ArrivalsMessage *m);
-
-// ---------------------------------------------------------------- stream.c
-
-#define FRAGMENTS_PER_PACKET 16
-#define PAYLOAD_RESERVE 128 // bytes that reliable data leaves to payload in every packet
-
-typedef struct FragmentRef {
-    uint16_t serial;
-    uint8_t stream;
-} FragmentRef;
-
-typedef struct OutSlot {
-    FlTime sent_at; // NEVER: not yet
-    uint16_t length;
-    uint8_t tries;
-    bool acked;
-    bool quickest;
-    bool refused; // the peer had no room for it: it waits its time out
-    uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
-} OutSlot;
-
-typedef struct InSlot {
-    uint16_t length;
-    bool present;
-    bool taken; // unordered only: by the user; still present until the window has moved past it
-    uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
-} InSlot;
-
-/// Bytes in a circle.
-typedef struct ByteRing {
-    uint8_t *bytes;
-    int32_t capacity;
-    int64_t head, tail;
-} ByteRing;
-
-typedef struct Stream {
-    OutSlot *out; // FL_LINK_WINDOW of them, by serial
-    InSlot *in;
-    int64_t out_first, out_next;
-    int64_t in_next;
-    int32_t in_offset;  // ordered only: bytes of fragment in_next that are in the ring already
-    int32_t in_waiting; // unordered only: present, and not taken yet
-    bool ordered;
-    ByteRing out_ring, in_ring; // ordered only: messages with their lengths
-    // how fast the peer takes what is queued; bytes if ordered, messages if not
-    int64_t queued, accepted; // in all; accepted: without a gap
-    int64_t mark;             // accepted is to get here: half a queue on, or all that is queued,
-    FlTime mark_at;           // since
-} Stream;
-
-enum { STREAM_ORDERED, STREAM_UNORDERED, STREAM_COUNT };
-
-/// How reliable data is repeated.
-typedef struct Repeat {
-    FlTime timeout_ns;      // after this, send again; later every further time,
-    FlTime patience_ns;     // but at least this often
-    FlTime margin_ns;       // a fragment overtaken by this much is taken for lost
-    FlTime delivered_after; // the newest sending time known to have been delivered
-} Repeat;
-
-/// Time goes on; and for how long the peer has not accepted half a queue's worth, or all there was.
-void fl__stream_update(Stream *s, FlTime now);
-FlTime fl__stream_waiting(const Stream *s, FlTime now);
-
-FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest);
-FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count);
-
-/// True if the message at the head of the ordered stream can never be taken: the conversation is
-/// broken.
-bool fl__stream_broken(const Stream *s);
-
-/// Has it anything to send, now or later?
-bool fl__stream_idle(const Stream *s);
-
-/// When the next fragment is due; FL_FOREVER if none is.
-FlTime fl__stream_due(const Stream *s, const Repeat *repeat);
-
-/// Bytes that due fragments would take in a packet at `now`, at most what one takes of them.
-int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now);
-
-/// The fragments that one packet carries.
-typedef struct Fragments {
-    FragmentRef refs[FRAGMENTS_PER_PACKET];
-    int32_t count;
-    int32_t last_at; // the byte at which the last one starts
-} Fragments;
-
-/// Writes the stream's due fragments while there is room (PAYLOAD_RESERVE is left) and, but for the
-/// quickest, while `budget_bytes` is above zero; the last one may overdraw it.
-void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
-                       const Repeat *repeat, Fragments *fragments);
-void fl__stream_sent(Stream *s, uint16_t serial, FlTime now);
-
-/// The packet that carried it arrived, and it was taken; or there was no room for it.
-void fl__stream_acked(Stream *s, uint16_t serial);
-void fl__stream_refused(Stream *s, uint16_t serial);
-
-/// A fragment that came in, checked but not applied.
-typedef struct FragmentMessage {
-    uint8_t stream;
-    uint16_t serial;
-    int32_t length;
-    const uint8_t *bytes;
-} FragmentMessage;
-
-FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more);
-
-/// Could a sender say this? And is there room?
-FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *room);
-void fl__stream_accept(Stream *s, const FragmentMessage *m);
 
 // ---------------------------------------------------------------- sent.c
 
@@ -288,7 +185,7 @@ bool fl__outbox_crowded(const Outbox *o);
 /// The fragments that a packet of the ring carries: `fragment_count` of them.
 FragmentRef *fl__outbox_refs(const Outbox *o, const Sent *sent);
 
-/// The oldest fate not told yet. False: there is none.
+/// The oldest fate not polled yet. False: there is none.
 bool fl__outbox_next_fate(Outbox *o, FlFateEvent *event);
 
 /// How many packets were sent from the oldest undecided one on.
@@ -350,8 +247,8 @@ typedef struct Sending {
     uint64_t packets, bytes, packets_in, bytes_in;
     uint64_t refused; // packets whose reliable data found no room here
     FlTime epoch;     // of the link clock, on the caller's; all other times are on the link clock
-    FlTime heard_at;
-    FlTime peer_stamp;    // the newest stamp heard, on the peer's link clock,
+    FlTime received_at;
+    FlTime peer_stamp;    // the newest stamp received, on the peer's link clock,
     FlTime peer_stamp_at; // and when
 } Sending;
 

@@ -4,16 +4,18 @@
 // counter.
 #include "private.h"
 
+#include "wire/wire.h"
+
 // ---------------------------------------------------------------- decoding
 
 // When a packet arrived, on the link clock. That is often a little before the last `now`: then it
 // is what counts.
 static FlTime tell_arrival(FlLink *link, FlTime arrival)
 {
-    FlTime clock = fl_link_clock(link, arrival);
-    link->now = clock > link->now ? clock : link->now;
+    FlTime clock = fl__link_clock(link, arrival);
+    link->now = fl__time_max(clock, link->now);
     FlTime earliest = link->now > SET_BACK_NS ? link->now - SET_BACK_NS : 0;
-    return clock > earliest ? clock : earliest;
+    return fl__time_max(clock, earliest);
 }
 
 static FlTime floor_to_step(FlTime t)
@@ -35,7 +37,7 @@ typedef struct Incoming {
     int32_t payload_at; // byte
 } Incoming;
 
-// Stamps are unwrapped against the newest one heard, carried on by our own clock.
+// Stamps are unwrapped against the newest one received, carried on by our own clock.
 static FlTime stamp_unwrap(const FlLink *link, uint64_t low, FlTime arrived)
 {
     FlTime expected = 0;
@@ -43,22 +45,22 @@ static FlTime stamp_unwrap(const FlLink *link, uint64_t low, FlTime arrived)
         expected = link->out->peer_stamp + fl_span(arrived, link->out->peer_stamp_at);
     }
     int64_t near = expected / FL_LINK_STEP_NS;
-    int64_t steps = link->out->peer_stamp == NEVER ? (int64_t)low : fl_unwrap(near, low, 24);
+    int64_t steps = link->out->peer_stamp == NEVER ? (int64_t)low : fl__unwrap(near, low, 24);
     return steps * FL_LINK_STEP_NS;
 }
 
-#define STAMP_AT_MOST (INT64_MAX / 2) // nobody lives that long, and sums have room
+#define STAMP_AT_MOST (INT64_MAX / 2) // 146 years: sums do not overflow
 
 static FlLinkDrop decode_head(const FlLink *link, FlReader *r, uint64_t sequence, FlTime arrived,
                               Incoming *in, uint8_t *flags)
 {
     in->sequence = (int64_t)sequence;
-    if (!link->def.numbered_below) {
+    if (!link->def.external_sequence) {
         uint64_t both = fl_reader_take(r, 32);
         if (!r->failed && (both & 0xffffu) != link->def.conversation) {
             return FL_LINK_DROP_CONVERSATION;
         }
-        in->sequence = fl_unwrap(link->arrivals.newest, both >> 16, 16);
+        in->sequence = fl__unwrap(link->arrivals.newest, both >> 16, 16);
     }
     uint64_t head = fl_reader_take(r, 32);
     uint64_t stamp = head & 0xffffffu;
@@ -138,7 +140,7 @@ static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote, 
     out->asked_at = FL_FOREVER;
     Sent *sent = fl__outbox_find(&out->outbox, sequence);
     if (sent == NULL) {
-        return; // told before
+        return; // known already
     }
     FlTime trip = now - sent->sent - (in->stamp - arrived_remote);
     if (trip >= -FL_LINK_STEP_NS) { // below: a clock was set meanwhile
@@ -155,7 +157,7 @@ static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote, 
             fl__stream_acked(&out->stream[refs[i].stream], refs[i].serial);
         }
     }
-    out->delivered_after = sent->sent > out->delivered_after ? sent->sent : out->delivered_after;
+    out->delivered_after = fl__time_max(sent->sent, out->delivered_after);
     fl__outbox_decide(&out->outbox, sent, FL_FATE_DELIVERED, arrived_remote);
 }
 
@@ -163,7 +165,7 @@ static void apply_report(FlLink *link, int64_t sequence, FlTime arrived_remote, 
 // is what makes room.
 static void apply_arrivals(FlLink *link, const Incoming *in, FlTime now)
 {
-    link->out->heard_at = now > link->out->heard_at ? now : link->out->heard_at;
+    link->out->received_at = fl__time_max(now, link->out->received_at);
     if (in->oldest > 0) {
         fl__arrivals_forget(&link->arrivals, in->oldest);
     }
@@ -195,9 +197,14 @@ static void apply(FlLink *link, const Incoming *in, FlTime arrived, bool has_pay
     link->out->refused += in->refused ? 1 : 0;
 }
 
-static void hear_stamp(FlLink *link, const Incoming *in, FlTime arrived)
+FlTime fl__link_peer_stamp(const FlLink *link)
 {
-    (void)fl_clock_heard(&link->clock, in->stamp, arrived);
+    return link->out->peer_stamp;
+}
+
+static void receive_stamp(FlLink *link, const Incoming *in, FlTime arrived)
+{
+    (void)fl_clock_received(&link->clock, in->stamp, arrived);
     if (link->out->peer_stamp == NEVER || in->stamp > link->out->peer_stamp) {
         link->out->peer_stamp = in->stamp;
         link->out->peer_stamp_at = arrived;
@@ -209,7 +216,7 @@ static void close_if_broken(FlLink *link)
 {
     if (link->alive && fl__stream_broken(&link->out->stream[STREAM_ORDERED])) {
         link->drops[FL_LINK_DROP_MALFORMED]++;
-        fl_link_close(link);
+        fl__link_close(link);
     }
 }
 
@@ -224,7 +231,7 @@ FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence, cons
     in.oldest = 0;
     in.fragment_count = 0;
     FlLinkDrop drop = FL_LINK_DROP_NONE;
-    if (!link->alive || fl_span(arrived, link->out->heard_at) >= link->def.timeout_ns) {
+    if (!link->alive || fl_span(arrived, link->out->received_at) >= link->def.timeout_ns) {
         drop = FL_LINK_DROP_GONE;
     } else if (count < 0 || count > FL_LINK_PACKET_BYTES) {
         drop = FL_LINK_DROP_LARGE;
@@ -234,7 +241,7 @@ FlLinkDrop fl_link_receive(FlLink *link, FlTime arrival, uint64_t sequence, cons
         drop = decode(link, &reader, sequence, arrived, &in);
     }
     if (drop == FL_LINK_DROP_NONE) {
-        hear_stamp(link, &in, arrived); // the clock wants a packet before the reports in it
+        receive_stamp(link, &in, arrived); // the clock wants a packet before the reports in it
         apply_arrivals(link, &in, arrived);
         drop = fl__arrivals_full(&link->arrivals) ? FL_LINK_DROP_CROWDED : FL_LINK_DROP_NONE;
     }
@@ -269,9 +276,9 @@ FlResult fl_link_take(FlLink *link, void *buffer, int32_t capacity, int32_t *cou
     return result;
 }
 
-void fl_link_number_heard(FlLink *link, uint64_t sequence)
+void fl__link_number_received(FlLink *link, uint64_t sequence)
 {
-    FL_ASSERT(link->def.numbered_below);
+    FL_ASSERT(link->def.external_sequence);
     if (link->alive) {
         fl__arrivals_skip(&link->arrivals, (int64_t)sequence);
     }

@@ -36,10 +36,10 @@ static FlTime answer_timeout(const FlLink *link)
     }
     FlTime wait =
         link->out->trips.average_ns + 4 * link->out->trips.deviation_ns + link->def.ack_delay_ns;
-    return wait > TIMEOUT_AT_LEAST ? wait : TIMEOUT_AT_LEAST;
+    return fl__time_max(wait, TIMEOUT_AT_LEAST);
 }
 
-// How long a report waits for its confirmation before it is told again: half as long where much
+// How long a report waits for its confirmation before it is sent again: half as long where much
 // gets lost.
 static FlTime report_timeout(const FlLink *link)
 {
@@ -48,7 +48,7 @@ static FlTime report_timeout(const FlLink *link)
 }
 
 // Nothing waits so long to be repeated that a time-out comes before a few tries.
-static FlTime patience(const FlLink *link, FlTime wait)
+static FlTime repeat_limit(const FlLink *link, FlTime wait)
 {
     return wait > link->def.timeout_ns / 8 ? wait : link->def.timeout_ns / 8;
 }
@@ -57,11 +57,11 @@ static FlTime patience(const FlLink *link, FlTime wait)
 static Repeat repeat_of(const FlLink *link)
 {
     FlTime wait = answer_timeout(link);
-    FlTime silence = fl_span(link->now, link->out->heard_at) / 2;
-    wait = silence > wait ? silence : wait;
+    FlTime silence = fl_span(link->now, link->out->received_at) / 2;
+    wait = fl__time_max(silence, wait);
     Repeat repeat = {
         .timeout_ns = wait,
-        .patience_ns = patience(link, wait),
+        .latest_ns = repeat_limit(link, wait),
         .margin_ns = 2 * link->out->trips.deviation_ns + FL_MS(2),
         .delivered_after = link->out->delivered_after,
     };
@@ -77,15 +77,15 @@ bool fl__link_silent(const FlLink *link)
         return false;
     }
     FlTime usual = 4 * answer_timeout(link);
-    return fl_span(link->now, link->out->asked_at) > (usual > SILENT_AFTER ? usual : SILENT_AFTER);
+    return fl_span(link->now, link->out->asked_at) > fl__time_max(usual, SILENT_AFTER);
 }
 
 // A peer that does not answer may be gone, and every packet to it in vain. What became of packets
-// is not told any more either: what they carried would be due again at once, and flood the way.
+// is not reported any more either: what they carried would be due again at once, and flood the way.
 static FlTime back_off(const FlLink *link)
 {
     FlTime wait = fl__link_silent(link) ? fl_span(link->now, link->out->asked_at) / 4 : 0;
-    return wait < BACK_OFF_AT_MOST ? wait : BACK_OFF_AT_MOST;
+    return fl_time_min(wait, BACK_OFF_AT_MOST);
 }
 
 // ---------------------------------------------------------------- sending
@@ -95,6 +95,9 @@ FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes, int3
     if (!link->alive) {
         return FL_STALE_ID;
     }
+    if (delivery > FL_DELIVERY_QUICKEST) {
+        return FL_BAD_VALUE;
+    }
     bool ordered = delivery == FL_DELIVERY_ORDERED;
     Stream *stream = &link->out->stream[ordered ? STREAM_ORDERED : STREAM_UNORDERED];
     return fl__stream_send(stream, bytes, count, delivery == FL_DELIVERY_QUICKEST);
@@ -103,19 +106,19 @@ FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes, int3
 // Bytes that a packet may take now, headers below included.
 static double available(FlLink *link, FlTime now)
 {
-    double own = fl_budget_available(&link->out->budget, now);
+    double own = fl__budget_available(&link->out->budget, now);
     if (link->def.common == NULL) {
         return own;
     }
-    double common = fl_budget_available(link->def.common, now + link->out->epoch);
+    double common = fl__budget_available(link->def.common, now + link->out->epoch);
     return common < own ? common : own;
 }
 
 static void spend(FlLink *link, FlTime now, double bytes)
 {
-    fl_budget_spend(&link->out->budget, now, bytes);
+    fl__budget_spend(&link->out->budget, now, bytes);
     if (link->def.common != NULL) {
-        fl_budget_spend(link->def.common, now + link->out->epoch, bytes);
+        fl__budget_spend(link->def.common, now + link->out->epoch, bytes);
     }
 }
 
@@ -123,7 +126,7 @@ static void write_head(const FlLink *link, FlWriter *w, FlTime now)
 {
     const Outbox *o = &link->out->outbox;
     bool crowded = fl__outbox_span(o) > o->capacity / 2;
-    if (!link->def.numbered_below) {
+    if (!link->def.external_sequence) {
         fl_writer_put(w, link->def.conversation | ((uint64_t)o->next & 0xffffu) << 16, 32);
     }
     link->out->building.flags_at = fl_writer_size(w) + 3;
@@ -156,17 +159,17 @@ static void write_reliable(FlLink *link, FlWriter *w, FlTime now)
 }
 
 // Sequences travel by their low 16 bits. A peer that reports none of so many packets may well have
-// lost count of them, and could never be told so.
-static void close_if_unheard(FlLink *link)
+// lost count of them, and could not be corrected.
+static void close_if_silent(FlLink *link)
 {
     if (link->out->outbox.next - link->out->outbox.reported >= SEQUENCE_SPAN) {
-        fl_link_close(link);
+        fl__link_close(link);
     }
 }
 
 void fl_link_number_from(FlLink *link, uint64_t sequence)
 {
-    FL_ASSERT(link->def.numbered_below && !link->out->building.open);
+    FL_ASSERT(link->def.external_sequence && !link->out->building.open);
     FL_ASSERT(sequence <= (uint64_t)SEQUENCE_AT_MOST);
     fl__outbox_skip_to(&link->out->outbox, (int64_t)sequence);
 }
@@ -174,8 +177,8 @@ void fl_link_number_from(FlLink *link, uint64_t sequence)
 FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writer)
 {
     FlTime clock = fl__link_tell_time(link, now);
-    fl_writer_init(writer, buffer, FL_LINK_PACKET_BYTES);
-    close_if_unheard(link);
+    fl_writer_init(writer, buffer, link->def.packet_bytes);
+    close_if_silent(link);
     if (!link->alive) {
         return FL_STALE_ID;
     }
@@ -188,7 +191,7 @@ FlResult fl_link_begin(FlLink *link, FlTime now, uint8_t *buffer, FlWriter *writ
     write_head(link, writer, clock);
     fl__arrivals_settle(&link->arrivals, &link->def, clock);
     if (fl__arrivals_encode(&link->arrivals, writer, clock, report_timeout(link),
-                            &link->out->building.carried)) {
+                            link->def.repeat_reports, &link->out->building.carried)) {
         buffer[link->out->building.flags_at] |= FLAG_ARRIVALS;
     }
     if (has_reliable(link)) {
@@ -209,17 +212,17 @@ static FlTime keep_alive_due(const FlLink *link)
 {
     FlTime wait = link->def.keep_alive_ns;
     if (link->out->packets < (uint64_t)link->def.eager_count) {
-        wait = wait < EAGER_EVERY ? wait : EAGER_EVERY;
+        wait = fl_time_min(wait, EAGER_EVERY);
     }
-    if (link->out->heard_at < link->out->said_at || fl__link_silent(link)) {
+    if (link->out->received_at < link->out->said_at || fl__link_silent(link)) {
         FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
         FlTime urgent = link->def.timeout_ns / 40;
         FlTime rarely = back_off(link);
-        rarely = rarely < urgent ? rarely : urgent;
-        again = rarely > again ? rarely : again;
-        bool late = fl_span(link->now, link->out->heard_at) > link->def.timeout_ns / 2;
+        rarely = fl_time_min(rarely, urgent);
+        again = fl__time_max(rarely, again);
+        bool late = fl_span(link->now, link->out->received_at) > link->def.timeout_ns / 2;
         again = late && urgent < again ? urgent : again;
-        wait = again < wait ? again : wait;
+        wait = fl_time_min(again, wait);
     }
     return fl_time_add(link->out->said_at, wait);
 }
@@ -246,7 +249,7 @@ int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
     if (wants_answer(link, writer, clock)) {
         writer->bytes[b->flags_at] |= FLAG_ANSWER;
         link->out->said_at = clock;
-        link->out->asked_at = clock < link->out->asked_at ? clock : link->out->asked_at;
+        link->out->asked_at = fl_time_min(clock, link->out->asked_at);
     }
     *sequence = (uint64_t)link->out->outbox.next;
     int32_t bytes = size + link->def.overhead_bytes;
@@ -266,7 +269,7 @@ int32_t fl_link_finish(FlLink *link, FlTime now, FlWriter *writer, uint64_t tag,
     link->out->packets++;
     link->out->bytes += (uint64_t)bytes;
     b->open = false;
-    if (!link->alive) { // closed since fl_link_begin: nobody will tell what becomes of it
+    if (!link->alive) { // closed since fl_link_begin: its fate will not be known
         fl__outbox_abandon(&link->out->outbox);
     }
     return size;
@@ -279,7 +282,7 @@ static int32_t reliable_bytes(const FlLink *link, FlTime now, const Repeat *repe
     for (int32_t i = 0; i < STREAM_COUNT; i++) {
         bytes += fl__stream_due_bytes(&link->out->stream[i], repeat, now);
     }
-    int32_t most = FL_LINK_PACKET_BYTES - PAYLOAD_RESERVE - HEAD_BYTES;
+    int32_t most = link->def.packet_bytes - PAYLOAD_RESERVE - HEAD_BYTES;
     return bytes < most ? bytes : most;
 }
 
@@ -299,7 +302,7 @@ int32_t fl_link_payload_budget(FlLink *link, FlTime now)
     }
     double all = available(link, clock);
     double bytes = (all - other > all / 2.0 ? all - other : all / 2.0) - link->def.overhead_bytes;
-    double most = FL_LINK_PACKET_BYTES - other;
+    double most = link->def.packet_bytes - other;
     bytes = bytes < most ? bytes : most;
     return bytes <= 0.0 ? 0 : (int32_t)bytes;
 }
@@ -316,27 +319,27 @@ static FlTime reliable_due(FlLink *link, FlTime now)
     Repeat repeat = repeat_of(link);
     FlTime ordered = fl__stream_due(&link->out->stream[STREAM_ORDERED], &repeat);
     FlTime unordered = fl__stream_due(&link->out->stream[STREAM_UNORDERED], &repeat);
-    FlTime due = ordered < unordered ? ordered : unordered;
+    FlTime due = fl_time_min(ordered, unordered);
     if (due == FL_FOREVER) {
         return due;
     }
     if (fl__outbox_crowded(&link->out->outbox)) {
         FlTime again = fl_time_add(link->out->said_at, repeat.timeout_ns);
-        due = again > due ? again : due;
+        due = fl__time_max(again, due);
     }
     if (fl__link_silent(link)) {
         FlTime probe = keep_alive_due(link);
-        due = probe > due ? probe : due;
+        due = fl__time_max(probe, due);
     }
     double bytes = link->def.overhead_bytes + HEAD_BYTES +
-                   reliable_bytes(link, due > now ? due : now, &repeat);
-    FlTime affordable = fl_budget_when(&link->out->budget, now, bytes);
+                   reliable_bytes(link, fl__time_max(due, now), &repeat);
+    FlTime affordable = fl__budget_when(&link->out->budget, now, bytes);
     if (link->def.common != NULL) {
-        FlTime common = fl_budget_when(link->def.common, now + link->out->epoch, bytes);
+        FlTime common = fl__budget_when(link->def.common, now + link->out->epoch, bytes);
         common = common == FL_FOREVER ? common : common - link->out->epoch;
-        affordable = common > affordable ? common : affordable;
+        affordable = fl__time_max(common, affordable);
     }
-    return due > affordable ? due : affordable;
+    return fl__time_max(due, affordable);
 }
 
 // All that is due but reports.
@@ -344,19 +347,19 @@ static FlTime rest_due(FlLink *link, FlTime now)
 {
     FlTime reliable = reliable_due(link, now);
     FlTime keep_alive = keep_alive_due(link);
-    return keep_alive < reliable ? keep_alive : reliable;
+    return fl_time_min(keep_alive, reliable);
 }
 
-bool fl_link_wants_to_send(FlLink *link, FlTime now)
+bool fl__link_wants_to_send(FlLink *link, FlTime now)
 {
     FlTime clock = fl__link_tell_time(link, now);
     if (!link->alive) {
         return false;
     }
     FlTime repeat_ns = report_timeout(link);
-    FlTime patience_ns = patience(link, repeat_ns);
-    if (fl__arrivals_due_earliest(&link->arrivals, repeat_ns, patience_ns) <= clock &&
-        fl__arrivals_due(&link->arrivals, repeat_ns, patience_ns) <= clock) {
+    FlTime latest_ns = repeat_limit(link, repeat_ns);
+    if (fl__arrivals_due_earliest(&link->arrivals, repeat_ns, latest_ns) <= clock &&
+        fl__arrivals_due(&link->arrivals, repeat_ns, latest_ns) <= clock) {
         return true;
     }
     return rest_due(link, clock) <= clock;
@@ -369,10 +372,10 @@ FlTime fl_link_deadline(FlLink *link, FlTime now)
     }
     FlTime clock = fl__link_tell_time(link, now);
     FlTime repeat_ns = report_timeout(link);
-    FlTime due = fl__arrivals_due(&link->arrivals, repeat_ns, patience(link, repeat_ns));
+    FlTime due = fl__arrivals_due(&link->arrivals, repeat_ns, repeat_limit(link, repeat_ns));
     FlTime rest = rest_due(link, clock);
-    due = rest < due ? rest : due;
-    FlTime gone = fl_time_add(link->out->heard_at, link->def.timeout_ns);
-    due = gone < due ? gone : due;
-    return due == FL_FOREVER ? due : fl_time_add(link->out->epoch, due > clock ? due : clock);
+    due = fl_time_min(rest, due);
+    FlTime gone = fl_time_add(link->out->received_at, link->def.timeout_ns);
+    due = fl_time_min(gone, due);
+    return due == FL_FOREVER ? due : fl_time_add(link->out->epoch, fl__time_max(due, clock));
 }

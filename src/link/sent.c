@@ -2,8 +2,8 @@
 //
 // Sent packets wait in a ring until their fate is decided: delivered (the peer reported it), lost
 // (the peer settled beyond it without reporting it), or unknown (the conversation ended before
-// either, or there was no place in the ring to wait in). Decided fates queue up, each told exactly
-// once.
+// either, or there was no place in the ring to wait in). Decided fates queue up, each reported
+// exactly once.
 //
 // A packet has two numbers. Its *sequence* is the one that travels; a carrier's series has gaps, so
 // it rises by one or more. Its *serial* counts packets, and serial % capacity is its place in the
@@ -71,7 +71,7 @@ void fl__trips_add(RoundTrips *trips, FlTime trip)
     FlTime off = trip > trips->average_ns ? trip - trips->average_ns : trips->average_ns - trip;
     trips->deviation_ns += (off - trips->deviation_ns) / 4;
     trips->average_ns += (trip - trips->average_ns) / 8;
-    trips->min_ns = trip < trips->min_ns ? trip : trips->min_ns;
+    trips->min_ns = fl_time_min(trip, trips->min_ns);
 }
 
 FlTime fl__trips_percentile(const RoundTrips *trips, double share)

@@ -14,6 +14,8 @@
 // reliable data as refused, and the sender sends it again, patiently. That is the back-pressure.
 #include "private.h"
 
+#include "wire/wire.h"
+
 #include <string.h>
 
 static OutSlot *out_at(const Stream *s, int64_t serial)
@@ -24,35 +26,6 @@ static OutSlot *out_at(const Stream *s, int64_t serial)
 static InSlot *in_at(const Stream *s, int64_t serial)
 {
     return &s->in[serial % FL_LINK_WINDOW];
-}
-
-// ---------------------------------------------------------------- a ring of bytes
-
-static int32_t ring_used(const ByteRing *ring)
-{
-    return (int32_t)(ring->tail - ring->head);
-}
-
-static int32_t ring_free(const ByteRing *ring)
-{
-    return ring->capacity - ring_used(ring);
-}
-
-static void ring_put(ByteRing *ring, const uint8_t *bytes, int32_t count)
-{
-    int32_t at = (int32_t)(ring->tail % ring->capacity);
-    int32_t before_end = ring->capacity - at < count ? ring->capacity - at : count;
-    memcpy(ring->bytes + at, bytes, (size_t)before_end);
-    memcpy(ring->bytes, bytes + before_end, (size_t)(count - before_end));
-    ring->tail += count;
-}
-
-static void ring_peek(const ByteRing *ring, int32_t offset, uint8_t *bytes, int32_t count)
-{
-    int32_t at = (int32_t)((ring->head + offset) % ring->capacity);
-    int32_t before_end = ring->capacity - at < count ? ring->capacity - at : count;
-    memcpy(bytes, ring->bytes + at, (size_t)before_end);
-    memcpy(bytes + before_end, ring->bytes, (size_t)(count - before_end));
 }
 
 // ---------------------------------------------------------------- sending
@@ -77,11 +50,11 @@ static FlResult ordered_send(Stream *s, const void *bytes, int32_t count)
     if (count > FL_LINK_MESSAGE_BYTES || length_bytes + count > s->out_ring.capacity) {
         return FL_BAD_VALUE;
     }
-    if (length_bytes + count > ring_free(&s->out_ring)) {
+    if (length_bytes + count > fl__ring_free(&s->out_ring)) {
         return FL_WOULD_BLOCK;
     }
-    ring_put(&s->out_ring, length, length_bytes);
-    ring_put(&s->out_ring, (const uint8_t *)bytes, count);
+    fl__ring_put(&s->out_ring, length, length_bytes);
+    fl__ring_put(&s->out_ring, bytes, count);
     s->queued += length_bytes + count;
     return FL_OK;
 }
@@ -127,12 +100,11 @@ FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quick
 // Cuts waiting bytes into fragments while the window has room.
 static void cut_fragments(Stream *s)
 {
-    while (s->ordered && !out_is_full(s) && ring_used(&s->out_ring) > 0) {
-        int32_t used = ring_used(&s->out_ring);
+    while (s->ordered && !out_is_full(s) && fl__ring_used(&s->out_ring) > 0) {
+        int32_t used = fl__ring_used(&s->out_ring);
         int32_t length = used < FL_LINK_FRAGMENT_BYTES ? used : FL_LINK_FRAGMENT_BYTES;
         OutSlot *slot = out_add(s, length);
-        ring_peek(&s->out_ring, 0, slot->bytes, length);
-        s->out_ring.head += length;
+        fl__ring_take(&s->out_ring, slot->bytes, length);
     }
 }
 
@@ -154,7 +126,7 @@ static FlTime slot_due(const OutSlot *slot, const Repeat *repeat)
     }
     int32_t most = slot->refused ? REFUSED_BACKOFF_AT_MOST : BACKOFF_AT_MOST;
     FlTime wait = repeat->timeout_ns * (slot->tries < most ? slot->tries : most);
-    return fl_time_add(slot->sent_at, wait < repeat->patience_ns ? wait : repeat->patience_ns);
+    return fl_time_add(slot->sent_at, fl_time_min(wait, repeat->latest_ns));
 }
 
 static bool slot_goes(const OutSlot *slot, const Repeat *repeat, FlTime now)
@@ -165,18 +137,18 @@ static bool slot_goes(const OutSlot *slot, const Repeat *repeat, FlTime now)
 
 bool fl__stream_idle(const Stream *s)
 {
-    return s->out_first == s->out_next && ring_used(&s->out_ring) == 0;
+    return s->out_first == s->out_next && fl__ring_used(&s->out_ring) == 0;
 }
 
 FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 {
     FlTime due = FL_FOREVER;
-    if (s->ordered && !out_is_full(s) && ring_used(&s->out_ring) > 0) {
+    if (s->ordered && !out_is_full(s) && fl__ring_used(&s->out_ring) > 0) {
         return NEVER;
     }
     for (int64_t n = s->out_first; n < s->out_next; n++) {
         FlTime slot_time = slot_due(out_at(s, n), repeat);
-        due = slot_time < due ? slot_time : due;
+        due = fl_time_min(slot_time, due);
     }
     return due;
 }
@@ -194,21 +166,20 @@ FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 // Each starts at a whole byte. All are written as if more followed; the caller clears that in the
 // last.
 #define HEADER_BYTES 4
-#define BYTES_AT_MOST (FL_LINK_PACKET_BYTES - PAYLOAD_RESERVE) // where fragments end in a packet
 
 int32_t fl__stream_due_bytes(const Stream *s, const Repeat *repeat, FlTime now)
 {
     int32_t bytes = 0;
-    for (int64_t n = s->out_first; n < s->out_next && bytes < BYTES_AT_MOST; n++) {
+    for (int64_t n = s->out_first; n < s->out_next && bytes < s->packet_end; n++) {
         const OutSlot *slot = out_at(s, n);
         bytes += slot_goes(slot, repeat, now) ? HEADER_BYTES + slot->length : 0;
     }
-    if (s->ordered && !out_is_full(s) && bytes < BYTES_AT_MOST) {
-        int32_t waiting = ring_used(&s->out_ring);
+    if (s->ordered && !out_is_full(s) && bytes < s->packet_end) {
+        int32_t waiting = fl__ring_used(&s->out_ring);
         int32_t headers = (waiting + FL_LINK_FRAGMENT_BYTES - 1) / FL_LINK_FRAGMENT_BYTES;
         bytes += waiting + headers * HEADER_BYTES;
     }
-    return bytes < BYTES_AT_MOST ? bytes : BYTES_AT_MOST;
+    return bytes < s->packet_end ? bytes : s->packet_end;
 }
 
 static void fragment_encode(const OutSlot *slot, uint8_t stream, uint16_t serial, FlWriter *w)
@@ -230,7 +201,7 @@ typedef struct Spare {
 static Spare spare_of(const Stream *s, const FlWriter *w, const Repeat *repeat, FlTime now,
                       const Fragments *fragments)
 {
-    Spare spare = {FRAGMENTS_PER_PACKET - fragments->count, BYTES_AT_MOST - fl_writer_size(w)};
+    Spare spare = {FRAGMENTS_PER_PACKET - fragments->count, s->packet_end - fl_writer_size(w)};
     for (int64_t n = s->out_first; n < s->out_next; n++) {
         const OutSlot *slot = out_at(s, n);
         bool due = slot_goes(slot, repeat, now);
@@ -260,7 +231,7 @@ void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_byt
         bool quickest = slot->quickest && !slot->refused && !slot->acked;
         bool due = slot_goes(slot, repeat, now);
         bool wanted = due ? quickest || budget_bytes > 0.0 : quickest && spare_take(&spare, bytes);
-        if (!wanted || bytes > BYTES_AT_MOST - fl_writer_size(w)) {
+        if (!wanted || bytes > s->packet_end - fl_writer_size(w)) {
             continue;
         }
         budget_bytes -= bytes;
@@ -275,7 +246,7 @@ void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_byt
 // before.
 static OutSlot *under_way(const Stream *s, uint16_t serial)
 {
-    int64_t n = fl_unwrap(s->out_first, serial, 16);
+    int64_t n = fl__unwrap(s->out_first, serial, 16);
     return n >= s->out_first && n < s->out_next ? out_at(s, n) : NULL;
 }
 
@@ -348,7 +319,7 @@ FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more)
 
 FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *room)
 {
-    int64_t n = fl_unwrap(s->in_next, m->serial, 16);
+    int64_t n = fl__unwrap(s->in_next, m->serial, 16);
     *room = n < s->in_next + FL_LINK_WINDOW;
     bool possible = n >= 0 && n < s->in_next + 2 * FL_LINK_WINDOW;
     return possible ? FL_LINK_DROP_NONE : FL_LINK_DROP_WINDOW;
@@ -359,8 +330,8 @@ FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *roo
 static bool ring_take_in(Stream *s, const InSlot *slot)
 {
     int32_t left = slot->length - s->in_offset;
-    int32_t part = left < ring_free(&s->in_ring) ? left : ring_free(&s->in_ring);
-    ring_put(&s->in_ring, slot->bytes + s->in_offset, part);
+    int32_t part = left < fl__ring_free(&s->in_ring) ? left : fl__ring_free(&s->in_ring);
+    fl__ring_put(&s->in_ring, slot->bytes + s->in_offset, part);
     s->in_offset = part == left ? 0 : s->in_offset + part;
     return part == left;
 }
@@ -381,7 +352,7 @@ static void drain(Stream *s)
 
 void fl__stream_accept(Stream *s, const FragmentMessage *m)
 {
-    int64_t n = fl_unwrap(s->in_next, m->serial, 16);
+    int64_t n = fl__unwrap(s->in_next, m->serial, 16);
     if (n < s->in_next || n >= s->in_next + FL_LINK_WINDOW) {
         return; // a repetition of what is here already, or no room for it
     }
@@ -401,11 +372,11 @@ void fl__stream_accept(Stream *s, const FragmentMessage *m)
 static int32_t next_length(const Stream *s, int32_t *length_bytes)
 {
     int32_t length = 0;
-    int32_t here = ring_used(&s->in_ring);
+    int32_t here = fl__ring_used(&s->in_ring);
     *length_bytes = 0;
     for (int32_t i = 0; i < LENGTH_BYTES && i < here; i++) {
         uint8_t byte;
-        ring_peek(&s->in_ring, i, &byte, 1);
+        fl__ring_peek(&s->in_ring, i, &byte, 1);
         length |= (byte & 0x7f) << (7 * i);
         if ((byte & 0x80u) == 0) {
             bool padded = i > 0 && byte == 0;
@@ -428,15 +399,15 @@ static FlResult ordered_take(Stream *s, void *buffer, int32_t capacity, int32_t 
 {
     int32_t length_bytes;
     int32_t length = next_length(s, &length_bytes);
-    if (length <= 0 || length_bytes + length > ring_used(&s->in_ring)) {
+    if (length <= 0 || length_bytes + length > fl__ring_used(&s->in_ring)) {
         return FL_NOT_FOUND;
     }
     *count = length;
     if (length > capacity) {
         return FL_FULL;
     }
-    ring_peek(&s->in_ring, length_bytes, (uint8_t *)buffer, length);
-    s->in_ring.head += length_bytes + length;
+    fl__ring_peek(&s->in_ring, length_bytes, buffer, length);
+    s->in_ring.taken += length_bytes + length;
     drain(s);
     return FL_OK;
 }

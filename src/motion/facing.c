@@ -1,6 +1,8 @@
 // Orientation: none, a heading about the vertical, or any rotation; each with its constant rate.
 #include "private.h"
 
+#include "base/maths.h"
+
 FlFacing fl_facing_none(void)
 {
     FlFacing facing = {.kind = FL_FACING_NONE, .rotation = {1.0, 0.0, 0.0, 0.0}};
@@ -25,24 +27,24 @@ FlFacing fl_facing_free(FlQuat rotation, FlVec3 spin)
     return facing;
 }
 
-FlFacing fl_facing_after(const FlFacing *facing, double seconds)
+FlFacing fl__facing_after(const FlFacing *facing, double seconds)
 {
     FlFacing after = *facing;
     if (facing->kind == FL_FACING_YAW) {
         after.yaw = facing->yaw + facing->yaw_rate * seconds;
     } else if (facing->kind == FL_FACING_FREE) {
-        FlQuat turn = fl_quat_from_vector(fl_vec3_scale(facing->spin, seconds));
-        after.rotation = fl_quat_normalise(fl_quat_multiply(turn, facing->rotation));
+        FlQuat turn = fl__quat_from_vector(fl_vec3_scale(facing->spin, seconds));
+        after.rotation = fl__quat_normalise(fl__quat_multiply(turn, facing->rotation));
     }
     return after;
 }
 
 static FlQuat rotation_of(const FlFacing *facing)
 {
-    return facing->kind == FL_FACING_YAW ? fl_quat_from_yaw(facing->yaw) : facing->rotation;
+    return facing->kind == FL_FACING_YAW ? fl__quat_from_yaw(facing->yaw) : facing->rotation;
 }
 
-double fl_facing_angle(const FlFacing *a, const FlFacing *b)
+double fl__facing_angle(const FlFacing *a, const FlFacing *b)
 {
     if (a->kind == FL_FACING_NONE || b->kind == FL_FACING_NONE) {
         return 0.0;
@@ -50,5 +52,5 @@ double fl_facing_angle(const FlFacing *a, const FlFacing *b)
     if (a->kind == FL_FACING_YAW && b->kind == FL_FACING_YAW) {
         return fabs(fl_angle_wrap(a->yaw - b->yaw));
     }
-    return fl_quat_angle(rotation_of(a), rotation_of(b));
+    return fl__quat_angle(rotation_of(a), rotation_of(b));
 }

@@ -78,20 +78,48 @@ static double axis_gap(const Axis *x, FlTime span_a, FlTime span_b)
     return enough ? gap : careful_gap(x, span_a, span_b);
 }
 
-// A motion that stood still since its horizon did not move for longer than that.
-static FlTime moving_span(const FlMotion *m, FlTime t)
+// How long something moved at a velocity: beyond the horizon quarters of nanoseconds, at a quarter
+// of it.
+typedef struct Way {
+    FlTime span;
+    double share;
+} Way;
+
+static Way way_of(const FlMotion *m, FlTime t, bool up)
 {
     FlTime span = fl_span(t, m->time);
-    return span < m->horizon_ns ? span : m->horizon_ns;
+    if (!fl__past_horizon(m, span)) {
+        return (Way){span, 1.0};
+    }
+    if (!fl__fades(m)) {
+        return (Way){m->horizon_ns, 1.0};
+    }
+    FlBeyond b = fl__beyond(m, span);
+    return (Way){4 * m->horizon_ns + (up ? b.rise : b.reach), 0.25};
 }
 
-FlVec3 fl__straight_gap(const FlMotion *a, const FlMotion *b, FlTime t)
+// Neither is past its horizon.
+static FlVec3 known_gap(const FlMotion *a, const FlMotion *b, FlTime span_a, FlTime span_b)
 {
-    FlTime span_a = moving_span(a, t);
-    FlTime span_b = moving_span(b, t);
     Axis x = {a->position.x, a->velocity.x, b->position.x, b->velocity.x};
     Axis y = {a->position.y, a->velocity.y, b->position.y, b->velocity.y};
     Axis z = {a->position.z, a->velocity.z, b->position.z, b->velocity.z};
     return fl_vec3(axis_gap(&x, span_a, span_b), axis_gap(&y, span_a, span_b),
                    axis_gap(&z, span_a, span_b));
+}
+
+FlVec3 fl__straight_gap(const FlMotion *a, const FlMotion *b, FlTime t)
+{
+    FlTime span_a = fl_span(t, a->time);
+    FlTime span_b = fl_span(t, b->time);
+    if (!fl__past_horizon(a, span_a) && !fl__past_horizon(b, span_b)) { // mostly
+        return known_gap(a, b, span_a, span_b);
+    }
+    Way la = way_of(a, t, false), ua = way_of(a, t, true);
+    Way lb = way_of(b, t, false), ub = way_of(b, t, true);
+    Axis x = {a->position.x, la.share * a->velocity.x, b->position.x, lb.share * b->velocity.x};
+    Axis y = {a->position.y, la.share * a->velocity.y, b->position.y, lb.share * b->velocity.y};
+    Axis z = {a->position.z, ua.share * a->velocity.z, b->position.z, ub.share * b->velocity.z};
+    return fl_vec3(axis_gap(&x, la.span, lb.span), axis_gap(&y, la.span, lb.span),
+                   axis_gap(&z, ua.span, ub.span));
 }

@@ -9,40 +9,72 @@
 // ---------------------------------------------------------------- one motion on a stretch without
 // breaks
 
+// Beyond the horizon everything runs at a share of its speed: acceleration at the square of it.
+static void slow_down(const FlMotion *m, FlTime span, FlStretch *s)
+{
+    if (!fl__fades(m)) {
+        return;
+    }
+    FlBeyond b = fl__beyond(m, span);
+    if (m->model == FL_MODEL_QUADRATIC) {
+        double level = b.reach < b.curve ? b.rate * b.rate : 0.0;
+        double rise = b.rise < b.curve ? b.rise_rate * b.rise_rate : 0.0;
+        s->acceleration =
+            fl_vec3(level * m->acceleration.x, level * m->acceleration.y, rise * m->acceleration.z);
+    }
+    if (m->model == FL_MODEL_CIRCULAR && b.reach < b.curve) {
+        s->turn_rate = b.rate * m->turn_rate;
+    }
+}
+
 // The motion from `from` on, up to its next break.
 static FlStretch stretch_from(const FlMotion *m, FlTime from)
 {
     FlStretch s = {.position = fl_motion_position(m, from),
-                   .velocity = fl_motion_velocity(m, from)};
+                   .velocity = fl__motion_velocity(m, from)};
     FlTime span = fl_span(from, m->time);
-    bool ended = fl__past_horizon(m, span);
-    if (!ended && m->model == FL_MODEL_QUADRATIC) {
+    if (fl__past_horizon(m, span)) {
+        slow_down(m, span, &s);
+    } else if (m->model == FL_MODEL_QUADRATIC) {
         s.acceleration = m->acceleration;
-    }
-    if (!ended && m->model == FL_MODEL_CUBIC && span >= 0 && span < m->curve_ns) {
+    } else if (m->model == FL_MODEL_CUBIC && span >= 0 && span < m->curve_ns) {
         s.acceleration = fl_vec3_add_scaled(m->acceleration, m->jerk, fl_span_seconds(span));
         s.jerk = m->jerk;
-    }
-    if (!ended && m->model == FL_MODEL_CIRCULAR) {
+    } else if (m->model == FL_MODEL_CIRCULAR) {
         s.turn_rate = m->turn_rate;
     }
     s.straight = fl__vec3_is_zero(s.acceleration) && fl__vec3_is_zero(s.jerk) && s.turn_rate == 0.0;
     return s;
 }
 
+// The earlier of `limit` and a time `span` after the motion's, if that is after `t`.
+static FlTime sooner(const FlMotion *m, FlTime span, FlTime t, FlTime limit)
+{
+    FlTime end = fl_time_add(m->time, span);
+    return end > t && end < limit ? end : limit;
+}
+
 // The first time after `t`, and before `limit`, at which the motion changes its formula; else
 // `limit`.
 static FlTime next_break(const FlMotion *m, FlTime t, FlTime limit)
 {
-    FlTime ends[3] = {fl_time_add(m->time, m->horizon_ns), limit, limit};
     if (m->model == FL_MODEL_CUBIC) {
-        ends[1] = m->time;
-        ends[2] = fl_time_add(m->time, m->curve_ns);
+        limit = sooner(m, 0, t, limit);
+        limit = sooner(m, m->curve_ns, t, limit);
     }
-    for (int32_t i = 0; i < 3; i++) {
-        if (ends[i] > t && ends[i] < limit) {
-            limit = ends[i];
+    limit = sooner(m, m->horizon_ns, t, limit);
+    if (m->horizon_ns == FL_FOREVER || !fl__fades(m)) {
+        return limit;
+    }
+    const FlTime times[2] = {fl__fade_ns(m->fade.level), fl__fade_ns(m->fade.vertical)};
+    for (int32_t i = 0; i < 2; i++) {
+        FlTime fading = times[i] == FL_FOREVER ? 0 : times[i];
+        for (int32_t k = 1; k <= 5; k += 2) {
+            limit = sooner(m, fl_time_add(m->horizon_ns, k * fading), t, limit);
         }
+        FlTime curve = fl__fade_ns(m->fade.curve);
+        FlTime bent = curve == FL_FOREVER ? FL_FOREVER : fl__fade_when(times[i], curve);
+        limit = sooner(m, fl_time_add(m->horizon_ns, bent), t, limit);
     }
     return limit;
 }
@@ -83,7 +115,7 @@ static bool is_straight_until(const FlMotion *m, FlTime to)
     return straight && fl_span(to, m->time) <= m->horizon_ns;
 }
 
-double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
+double fl__distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to)
 {
     if (from >= to) {
         return 0.0;
@@ -92,7 +124,7 @@ double fl_distance_integral(const FlMotion *a, const FlMotion *b, FlTime from, F
         double sum = straight_integral(a, b, from, to);
         return isfinite(sum) ? sum : (double)NAN;
     }
-    if (!fl_motion_finite(a) || !fl_motion_finite(b)) {
+    if (!fl__motion_finite(a) || !fl__motion_finite(b)) {
         return (double)NAN;
     }
     double sum = 0.0;

@@ -91,15 +91,15 @@ static Apart relative_at(const Relative *r, double s)
 
 typedef struct Quadrature {
     const Relative *relative;
-    double allowed;      // doubt that a panel may keep
-    double noise_per_s;  // doubt that is rounding, per second: no halving cures it
+    double allowed;      // uncertainty that a panel may keep
+    double noise_per_s;  // uncertainty that is rounding, per second: no halving cures it
     int32_t panels_left; // how many more may be measured
 } Quadrature;
 
 typedef struct Panel {
     double from, to;
     double value;
-    double doubt;        // how far the two rules disagree
+    double uncertainty;  // how far the two rules disagree
     double nearer_until; // a closest approach lies between this
     double farther_from; // and this; equal if there is none inside
 } Panel;
@@ -169,7 +169,7 @@ static Panel panel_measure(Quadrature *q, double from, double to)
     }
     panel_watch(&panel, time_before, before, to, relative_at(q->relative, to));
     panel.value = half * fine;
-    panel.doubt = half * fabs(fine - coarse);
+    panel.uncertainty = half * fabs(fine - coarse);
     q->panels_left--;
     return panel;
 }
@@ -201,8 +201,8 @@ static double closest_approach(const Quadrature *q, const Panel *p)
     return guess;
 }
 
-// Where to cut a panel: at a closest approach inside it, else in the middle if it is in doubt, else
-// (at its start) not.
+// Where to cut a panel: at a closest approach inside it, else in the middle if it is in
+// uncertainty, else (at its start) not.
 static double panel_cut(const Quadrature *q, const Panel *p)
 {
     double width = p->to - p->from;
@@ -217,12 +217,12 @@ static double panel_cut(const Quadrature *q, const Panel *p)
             return cut;
         }
     }
-    return p->doubt > bearable ? 0.5 * (p->from + p->to) : p->from;
+    return p->uncertainty > bearable ? 0.5 * (p->from + p->to) : p->from;
 }
 
 #define DEPTH_AT_MOST 48
 
-// Refines one panel until nothing in it is in doubt. The stack holds right parts still to do.
+// Refines one panel until nothing in it is in uncertainty. The stack holds right parts still to do.
 static double panel_refine(Quadrature *q, Panel panel)
 {
     Panel todo[DEPTH_AT_MOST + 2];
@@ -255,7 +255,7 @@ static bool is_nothing(const Relative *r)
            r->turn_b == 0.0;
 }
 
-// Doubt of one panel, of the whole; the values are far better than that.
+// Uncertainty of one panel, of the whole; the values are far better than that.
 #define TOLERANCE 2e-8
 // About a third of a turn is a shape that 15 points follow to rounding.
 #define RADIANS_PER_PANEL 2.0
@@ -272,11 +272,6 @@ static double magnitude(const Relative *r, double seconds)
                                                                seconds * fl_vec3_length(r->jerk)));
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 // Too many turns to follow. Of each of 1024 parts of the interval one whole turn is measured, every
 // time at another place of it (by the golden ratio, so that places never fall in step with turns).
 #define TURNS_MEASURED 1024
@@ -285,7 +280,7 @@ static double larger(double a, double b)
 static double sampled_integral(Quadrature *q, double seconds)
 {
     const Relative *r = q->relative;
-    double fastest = larger(fabs(r->turn_common), larger(fabs(r->turn_a), fabs(r->turn_b)));
+    double fastest = fl__max(fabs(r->turn_common), fl__max(fabs(r->turn_a), fabs(r->turn_b)));
     double turn = 2.0 * FL_PI / fastest;
     double part = seconds / TURNS_MEASURED; // more than a turn: see PANELS_AT_MOST
     double step = turn / PANELS_PER_TURN;

@@ -11,7 +11,7 @@ typedef struct Bracket {
 
 static void bracket_narrow(Bracket *bracket, const FlMotion *a, const FlMotion *b, FlTime guess)
 {
-    double part = fl_distance_integral(a, b, bracket->low, guess);
+    double part = fl__distance_integral(a, b, bracket->low, guess);
     if (part >= bracket->missing) {
         bracket->high = guess;
         bracket->within = part;
@@ -29,8 +29,8 @@ static bool bracket_find(Bracket *bracket, const FlMotion *a, const FlMotion *b,
     FlTime stride = FL_MS(1);
     while (bracket->low < latest) {
         FlTime end = fl_time_add(bracket->low, stride);
-        bracket->high = end < latest ? end : latest;
-        bracket->within = fl_distance_integral(a, b, bracket->low, bracket->high);
+        bracket->high = fl_time_min(end, latest);
+        bracket->within = fl__distance_integral(a, b, bracket->low, bracket->high);
         if (bracket->within >= bracket->missing) {
             return true;
         }
@@ -57,11 +57,11 @@ static FlTime newton_guess(const Bracket *bracket, const FlMotion *a, const FlMo
     return guess < bracket->high ? guess : bracket->high - 1;
 }
 
-FlResult fl_distance_integral_reaches(const FlMotion *a, const FlMotion *b, FlTime from,
-                                      FlTime latest, double goal, FlTime *when)
+FlResult fl__distance_integral_reaches(const FlMotion *a, const FlMotion *b, FlTime from,
+                                       FlTime latest, double goal, FlTime *when)
 {
     *when = latest;
-    if (!isfinite(goal) || !fl_motion_finite(a) || !fl_motion_finite(b)) {
+    if (!isfinite(goal) || !fl__motion_finite(a) || !fl__motion_finite(b)) {
         return FL_BAD_VALUE;
     }
     if (goal <= 0.0) {

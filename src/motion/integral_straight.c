@@ -21,15 +21,13 @@
 // tests/unit/test_motion_integral_straight.c.
 #include "private.h"
 
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
+#include "base/kernels.h"
+#include "base/maths.h"
 
 static inline double largest(FlVec3 a, FlVec3 b)
 {
-    return larger(larger(larger(fabs(a.x), fabs(a.y)), larger(fabs(a.z), fabs(b.x))),
-                  larger(fabs(b.y), fabs(b.z)));
+    return fl__max(fl__max(fl__max(fabs(a.x), fabs(a.y)), fl__max(fabs(a.z), fabs(b.x))),
+                   fl__max(fabs(b.y), fabs(b.z)));
 }
 
 // For vectors whose largest coordinate squares safely.
@@ -49,7 +47,7 @@ static inline double mean_distance(FlVec3 gap, FlVec3 drift)
     s0 = mirrored ? -(s0 + d) : s0;
     middle = fabs(middle);
     double start = mirrored ? q1 : q0;
-    FlVec3 across = fl_vec3_cross(gap, drift);
+    FlVec3 across = fl__vec3_cross(gap, drift);
     double hh = fl_vec3_dot(across, across) * (inverse_d * inverse_d);
     double straight = 0.25 * (q0 + q1) + middle * middle * inverse_sum;
 
@@ -83,18 +81,7 @@ double fl__mean_distance(FlVec3 gap, FlVec3 drift)
     return ordinary ? mean_distance(gap, drift) : mean_distance_scaled(gap, drift);
 }
 
-double fl_distance_integral_straight(FlVec3 gap, FlVec3 drift, double seconds)
+double fl__distance_integral_straight(FlVec3 gap, FlVec3 drift, double seconds)
 {
     return seconds * fl__mean_distance(gap, drift);
-}
-
-FL__WIDE
-void fl_distance_integral_straight_many(int32_t count, FlVec3Arrays gap, FlVec3Arrays drift,
-                                        const double *restrict seconds, double *restrict out)
-{
-    for (int32_t i = 0; i < count; i++) {
-        FlVec3 from = fl_vec3(gap.x[i], gap.y[i], gap.z[i]);
-        FlVec3 by = fl_vec3(drift.x[i], drift.y[i], drift.z[i]);
-        out[i] = seconds[i] * mean_distance_scaled(from, by);
-    }
 }

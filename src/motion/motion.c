@@ -1,9 +1,11 @@
 // Motions: making them from a state, and asking them where things are.
 //
-// All models are evaluated as a function of the seconds since the motion's time. The horizon clamps
-// that span, the cubic clamps it to its curve and goes straight before and after; so every motion
-// is continuous everywhere.
+// All models are evaluated as a function of the seconds since the motion's time. The cubic clamps
+// that span to its curve and goes straight before and after; beyond the horizon a motion fades or
+// stops (fade.c). So every motion is continuous everywhere.
 #include "private.h"
+
+#include "base/maths.h"
 
 #include <string.h>
 
@@ -15,13 +17,13 @@ static const char *const model_names[] = {
 
 #define MODEL_COUNT ((int32_t)(sizeof model_names / sizeof model_names[0]))
 
-const char *fl_model_name(FlModel model)
+const char *fl__model_name(FlModel model)
 {
     FL_ASSERT((int32_t)model >= 0 && (int32_t)model < MODEL_COUNT);
     return model_names[model];
 }
 
-FlResult fl_model_find(const char *name, FlModel *model)
+FlResult fl__model_find(const char *name, FlModel *model)
 {
     *model = FL_MODEL_STILL;
     for (int32_t i = 0; i < MODEL_COUNT; i++) {
@@ -41,19 +43,19 @@ static bool facing_finite(const FlFacing *facing)
     case FL_FACING_YAW:
         return isfinite(facing->yaw) && isfinite(facing->yaw_rate);
     case FL_FACING_FREE:
-        return fl_quat_finite(facing->rotation) && fl_vec3_finite(facing->spin);
+        return fl__quat_finite(facing->rotation) && fl_vec3_finite(facing->spin);
     }
     return false;
 }
 
-bool fl_state_finite(const FlState *state)
+bool fl__state_finite(const FlState *state)
 {
     return fl_vec3_finite(state->position) && fl_vec3_finite(state->velocity) &&
            fl_vec3_finite(state->acceleration) && isfinite(state->turn_rate) &&
            facing_finite(&state->facing);
 }
 
-bool fl_motion_finite(const FlMotion *motion)
+bool fl__motion_finite(const FlMotion *motion)
 {
     return fl_vec3_finite(motion->position) && fl_vec3_finite(motion->velocity) &&
            fl_vec3_finite(motion->acceleration) && fl_vec3_finite(motion->jerk) &&
@@ -83,7 +85,7 @@ FlMotion fl_motion_make(FlModel model, const FlState *state)
     return motion;
 }
 
-FlMotion fl_motion_cubic(const FlState *from, const FlState *to)
+FlMotion fl__motion_cubic(const FlState *from, const FlState *to)
 {
     FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, from);
     FlTime span = fl_span(to->time, from->time);
@@ -104,13 +106,6 @@ FlMotion fl_motion_cubic(const FlState *from, const FlState *to)
     return motion;
 }
 
-// The span since the motion's time, held at the horizon.
-static FlTime span_at(const FlMotion *motion, FlTime time)
-{
-    FlTime span = fl_span(time, motion->time);
-    return span > motion->horizon_ns ? motion->horizon_ns : span;
-}
-
 static FlVec3 cubic_position(const FlMotion *m, FlTime span)
 {
     FlTime on_curve = span < 0 ? 0 : span > m->curve_ns ? m->curve_ns : span;
@@ -126,10 +121,9 @@ static FlVec3 cubic_position(const FlMotion *m, FlTime span)
     return fl_vec3_add_scaled(position, straight, fl_span_seconds(fl_span(span, on_curve)));
 }
 
-FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
+// `s`: the same span in seconds.
+static FlVec3 known_position(const FlMotion *motion, FlTime span, double s)
 {
-    FlTime span = span_at(motion, time);
-    double s = fl_span_seconds(span);
     switch (motion->model) {
     case FL_MODEL_STILL:
         return motion->position;
@@ -151,42 +145,95 @@ FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
     return motion->position;
 }
 
-FlVec3 fl_motion_velocity(const FlMotion *motion, FlTime time)
+static FlVec3 known_velocity(const FlMotion *motion, FlTime span, double s)
 {
-    FlTime span = fl_span(time, motion->time);
-    if (fl__past_horizon(motion, span) || motion->model == FL_MODEL_STILL) {
+    if (motion->model == FL_MODEL_STILL) {
         return fl_vec3(0.0, 0.0, 0.0);
     }
     if (motion->model == FL_MODEL_CIRCULAR) {
-        return fl__turned(motion->velocity, motion->turn_rate * fl_span_seconds(span));
+        return fl__turned(motion->velocity, motion->turn_rate * s);
     }
     if (motion->model == FL_MODEL_CUBIC) {
         span = span < 0 ? 0 : span > motion->curve_ns ? motion->curve_ns : span;
+        s = fl_span_seconds(span);
     }
     // Acceleration and jerk are zero in the models that lack them.
-    double s = fl_span_seconds(span);
     FlVec3 turning = fl_vec3_add_scaled(motion->acceleration, motion->jerk, 0.5 * s);
     return fl_vec3_add_scaled(motion->velocity, turning, s);
 }
 
-FlFacing fl_motion_facing(const FlMotion *motion, FlTime time)
+// Where it is `reach` along its motion, curved up to `curve` of it and straight on after.
+static FlVec3 position_along(const FlMotion *m, int64_t reach, int64_t curve)
 {
-    return fl_facing_after(&motion->facing, fl_span_seconds(span_at(motion, time)));
+    int64_t start = 4 * m->horizon_ns;
+    if (m->model == FL_MODEL_LINEAR || reach <= curve) {
+        return known_position(m, 0, fl__quarters_seconds(start + reach));
+    }
+    double s = fl__quarters_seconds(start + curve);
+    return fl_vec3_add_scaled(known_position(m, 0, s), known_velocity(m, 0, s),
+                              fl__quarters_seconds(reach - curve));
+}
+
+FlVec3 fl_motion_position(const FlMotion *motion, FlTime time)
+{
+    FlTime span = fl_span(time, motion->time);
+    if (fl__past_horizon(motion, span)) {
+        if (fl__fades(motion)) {
+            FlBeyond b = fl__beyond(motion, span);
+            FlVec3 level = position_along(motion, b.reach, b.curve);
+            return fl_vec3(level.x, level.y, position_along(motion, b.rise, b.curve).z);
+        }
+        span = motion->horizon_ns;
+    }
+    return known_position(motion, span, fl_span_seconds(span));
+}
+
+static FlVec3 velocity_along(const FlMotion *m, int64_t reach, int64_t curve)
+{
+    int64_t on = reach < curve ? reach : curve;
+    return known_velocity(m, 0, fl__quarters_seconds(4 * m->horizon_ns + on));
+}
+
+FlVec3 fl__motion_velocity(const FlMotion *motion, FlTime time)
+{
+    FlTime span = fl_span(time, motion->time);
+    if (!fl__past_horizon(motion, span)) {
+        return known_velocity(motion, span, fl_span_seconds(span));
+    }
+    if (!fl__fades(motion)) {
+        return fl_vec3(0.0, 0.0, 0.0);
+    }
+    FlBeyond b = fl__beyond(motion, span);
+    FlVec3 level = fl_vec3_scale(velocity_along(motion, b.reach, b.curve), b.rate);
+    FlVec3 rise = velocity_along(motion, b.rise, b.curve);
+    return fl_vec3(level.x, level.y, b.rise_rate * rise.z);
+}
+
+FlFacing fl__motion_facing(const FlMotion *motion, FlTime time)
+{
+    FlTime span = fl_span(time, motion->time);
+    double s = fl_span_seconds(span);
+    if (fl__past_horizon(motion, span)) {
+        s = fl__fades(motion)
+                ? fl__quarters_seconds(4 * motion->horizon_ns + fl__beyond(motion, span).reach)
+                : fl_span_seconds(motion->horizon_ns);
+    }
+    return fl__facing_after(&motion->facing, s);
 }
 
 FlPose fl_motion_pose(const FlMotion *motion, FlTime time)
 {
     FlPose pose = {
         .position = fl_motion_position(motion, time),
-        .velocity = fl_motion_velocity(motion, time),
-        .rotation = fl_quat_identity(),
+        .velocity = fl__motion_velocity(motion, time),
+        .rotation = fl__quat_identity(),
     };
-    FlFacing facing = fl_motion_facing(motion, time);
+    FlFacing facing = fl__motion_facing(motion, time);
     if (facing.kind == FL_FACING_YAW) {
         pose.yaw = fl_angle_wrap(facing.yaw);
-        pose.rotation = fl_quat_from_yaw(pose.yaw);
+        pose.rotation = fl__quat_from_yaw(pose.yaw);
     } else if (facing.kind == FL_FACING_FREE) {
-        pose.yaw = fl_quat_yaw(facing.rotation);
+        pose.yaw = fl__quat_yaw(facing.rotation);
         pose.rotation = facing.rotation;
     }
     return pose;

@@ -8,11 +8,9 @@ FlPiece fl_piece_placed(const FlMotion *update, uint32_t life, FlTime arrival)
 {
     // An arrival before the stamp can only be a clock's error; the update says nothing about
     // earlier times.
-    FlPiece piece = {
-        .from = arrival > update->time ? arrival : update->time,
-        .life = life,
-        .motion = *update,
-    };
+    FlTime from = fl__time_max(arrival, update->time);
+    FlPiece piece = {.from = from, .life = life, .motion = *update};
+    fl__foresee(&piece.motion, fl_span(from, update->time));
     return piece;
 }
 
@@ -37,7 +35,7 @@ static void drop_first(FlPath *path)
 
 FlResult fl_path_add(FlPath *path, const FlPiece *piece)
 {
-    if (piece->life != FL_LIFE_NONE && !fl_motion_finite(&piece->motion)) {
+    if (piece->life != FL_LIFE_NONE && !fl__motion_finite(&piece->motion)) {
         return FL_BAD_VALUE;
     }
     if (path->count > 0) {
@@ -58,13 +56,13 @@ FlResult fl_path_add(FlPath *path, const FlPiece *piece)
     return FL_OK;
 }
 
-FlResult fl_path_end(FlPath *path, FlTime time)
+FlResult fl__path_end(FlPath *path, FlTime time)
 {
     FlPiece end = {.from = time, .life = FL_LIFE_NONE};
     return fl_path_add(path, &end);
 }
 
-void fl_path_trim(FlPath *path, FlTime time)
+void fl__path_trim(FlPath *path, FlTime time)
 {
     while (path->count > 1 && piece_number(path, 1)->from <= time) {
         drop_first(path);
@@ -114,7 +112,7 @@ static FlTime walker_until(const Walker *w, FlTime limit)
         return limit;
     }
     FlTime from = piece_number(w->path, w->next)->from;
-    return from < limit ? from : limit;
+    return fl_time_min(from, limit);
 }
 
 static void walker_advance(Walker *w, FlTime time)
@@ -134,7 +132,7 @@ double fl_path_distance_integral(const FlPath *a, const FlPath *b, FlTime from, 
         const FlPiece *pa = walker_piece(&wa);
         const FlPiece *pb = walker_piece(&wb);
         if (pa != NULL && pb != NULL && pa->life == pb->life && pa->life != FL_LIFE_NONE) {
-            sum += fl_distance_integral(&pa->motion, &pb->motion, from, until);
+            sum += fl__distance_integral(&pa->motion, &pb->motion, from, until);
         }
         walker_advance(&wa, until);
         walker_advance(&wb, until);

@@ -4,11 +4,6 @@
 // taken over the distance of the middles; with equal frames this is the plain second difference.
 #include "private.h"
 
-void fl_sampler_cut(FlSampler *sampler)
-{
-    sampler->count = 0;
-}
-
 // Rate at which a velocity turned from `before` to `after`. Something that came back did not turn:
 // beyond a quarter turn between two samples the heading says nothing.
 static double turn_rate_between(FlVec3 before, FlVec3 after, double seconds)
@@ -24,7 +19,7 @@ static double turn_rate_between(FlVec3 before, FlVec3 after, double seconds)
 // Is this a sample that can follow the last?
 static FlResult refuse(const FlSampler *sampler, const FlState *state)
 {
-    if (!fl_state_finite(state)) {
+    if (!fl__state_finite(state)) {
         return FL_BAD_VALUE;
     }
     if (sampler->count > 0 && state->time <= sampler->last.time) {
@@ -36,7 +31,7 @@ static FlResult refuse(const FlSampler *sampler, const FlState *state)
 // Remembers the completed sample, unless its quotients overflowed.
 static FlResult accept(FlSampler *sampler, const FlState *state)
 {
-    if (!fl_state_finite(state)) {
+    if (!fl__state_finite(state)) {
         return FL_BAD_VALUE;
     }
     sampler->last_span_ns = sampler->count > 0 ? fl_span(state->time, sampler->last.time) : 0;
@@ -52,38 +47,27 @@ static void derive(FlState *state, FlVec3 velocity_before, double seconds)
     state->turn_rate = turn_rate_between(velocity_before, state->velocity, seconds);
 }
 
-FlResult fl_sampler_add(FlSampler *sampler, FlState *state)
+FlResult fl_sampler_add(FlSampler *sampler, FlState *state, bool has_velocity)
 {
-    state->velocity = state->acceleration = fl_vec3(0.0, 0.0, 0.0);
-    state->turn_rate = 0.0;
-    FlResult result = refuse(sampler, state);
-    if (result != FL_OK) {
-        return result;
+    if (!has_velocity) {
+        state->velocity = fl_vec3(0.0, 0.0, 0.0);
     }
-    if (sampler->count > 0) {
-        FlTime span = fl_span(state->time, sampler->last.time);
-        FlVec3 step = fl_vec3_sub(state->position, sampler->last.position);
-        double seconds = fl_span_seconds(span);
-        state->velocity = fl_vec3(step.x / seconds, step.y / seconds, step.z / seconds);
-        if (sampler->count > 1) {
-            double between = 0.5 * (seconds + fl_span_seconds(sampler->last_span_ns));
-            derive(state, sampler->last.velocity, between);
-        }
-    }
-    return accept(sampler, state);
-}
-
-FlResult fl_sampler_add_with_velocity(FlSampler *sampler, FlState *state)
-{
     state->acceleration = fl_vec3(0.0, 0.0, 0.0);
     state->turn_rate = 0.0;
     FlResult result = refuse(sampler, state);
     if (result != FL_OK) {
         return result;
     }
-    if (sampler->count > 0) {
-        FlTime span = fl_span(state->time, sampler->last.time);
-        derive(state, sampler->last.velocity, fl_span_seconds(span));
+    double seconds = fl_span_seconds(fl_span(state->time, sampler->last.time));
+    if (sampler->count > 0 && has_velocity) {
+        derive(state, sampler->last.velocity, seconds);
+    } else if (sampler->count > 0) {
+        FlVec3 step = fl_vec3_sub(state->position, sampler->last.position);
+        state->velocity = fl_vec3(step.x / seconds, step.y / seconds, step.z / seconds);
+        if (sampler->count > 1) {
+            double between = 0.5 * (seconds + fl_span_seconds(sampler->last_span_ns));
+            derive(state, sampler->last.velocity, between);
+        }
     }
     return accept(sampler, state);
 }

@@ -6,24 +6,24 @@
 // its face). Silence counts from the last update, whatever caused it. (Papers' digest, erratum 6.)
 #include "private.h"
 
-FlTriggerDef fl_trigger_def_default(void)
+FlTriggerDef fl__trigger_def_default(void)
 {
     FlTriggerDef def = {.distance = 0.1, .angle = 0.05, .silence_ns = FL_SEC(1)};
     return def;
 }
 
-FlTrigger fl_trigger_check(const FlTriggerDef *def, const FlMotion *exported, const FlState *real)
+FlTrigger fl__trigger_check(const FlTriggerDef *def, const FlMotion *exported, const FlState *real)
 {
-    if (real->time < exported->time || !fl_state_finite(real)) {
+    if (real->time < exported->time || !fl__state_finite(real)) {
         return FL_TRIGGER_REFUSED;
     }
-    FlVec3 told = fl_motion_position(exported, real->time);
-    if (fl_vec3_distance(real->position, told) > def->distance) {
+    FlVec3 sent = fl_motion_position(exported, real->time);
+    if (fl_vec3_distance(real->position, sent) > def->distance) {
         return FL_TRIGGER_DISTANCE;
     }
     if (def->angle < FL_PI && real->facing.kind != FL_FACING_NONE) {
-        FlFacing facing = fl_motion_facing(exported, real->time);
-        if (fl_facing_angle(&real->facing, &facing) > def->angle) {
+        FlFacing facing = fl__motion_facing(exported, real->time);
+        if (fl__facing_angle(&real->facing, &facing) > def->angle) {
             return FL_TRIGGER_ANGLE;
         }
     }

@@ -8,19 +8,25 @@
 // of them does not fit: all of them as doubles, exactly. An orientation lives on a circle or a
 // sphere, always fits, and is packed alike in both.
 //
-// A cubic is told by its two ends, from which both sides build the same curve, because ends round
+// A cubic travels as its two ends, from which both sides build the same curve, because ends round
 // well: they lie in the world and move at its speeds. Its acceleration and jerk may be anything. In
-// the wide form there is no rounding, and it is told by just these.
+// the wide form there is no rounding, and it travels as just these.
 //
 // Invariant: bytes that decode encode to the same bytes. Source: docs/decisions/0004.
 //
 // UPDATE: where one entity is from a time on.                    spec/WIRE.md section 4
 //
 //   bits     field         unit            valid
-//   4        form          -               3 * model + facing kind, 0..14; 15: wide, see below
+//   4        form          -               3 * model + facing kind, 0..14; 15: see below
 //   0..16    entity        -               below the capacity; as many bits as capacity - 1 needs
 //   2        life          -               low bits of the life's number; a change is a cut
 //   16       time          0.25 ms         session time, floored, low bits; unwrapped by the stamp
+//   fading:
+//   2        trust         -               0: none, 1: 1.1 s, 2: 2.2 s, 3: for ever
+//   4        level         code of a time  1..15
+//   4        vertical      code of a time  any
+//   fading, quadratic and circular:
+//   4        curve         code of a time  any
 //   P        position      precision       x, y, z, each 0..last
 //   not still:
 //   V        velocity      precision/s     x, y, z, each 0..last
@@ -45,16 +51,23 @@
 // finite and not -0.0, all three axes of every vector; a cubic has acceleration, jerk and a
 // duration of 64 bits (ns, 1..2^63 - 1) in place of end position, end velocity and duration. An
 // update that fits the narrow form is never wide.
+//
+// Fading: form 15 twice, then 4 bits of the real form (3..11), then all as above, narrow.
 #include "private.h"
 
+#include "base/maths.h"
 #include "base/private.h"
+#include "wire/wire.h"
 
 #include <string.h>
 
 #define FORM_WIDTH 4
 #define FORM_WIDE 15u
+#define FORM_FADES 255u // wide, and wide again
 #define FACING_KINDS 3
 #define LIFE_WIDTH 2
+#define TRUST_WIDTH 2
+#define FADE_WIDTH 4
 #define TIME_WIDTH 16
 #define DURATION_WIDTH 16
 #define DURATION_MAX 65535
@@ -79,6 +92,7 @@ typedef struct Fields {
     int64_t step;         ///< Time.
     int64_t duration;     ///< cubic: steps, or ns if wide
     uint64_t orientation; ///< Index of yaw or rotation.
+    FlFade fade;          ///< Its level is 0 unless it fades.
     double real[REALS_MAX];
     uint32_t index[REALS_MAX];
 } Fields;
@@ -89,7 +103,7 @@ static const char *const fault_names[FL_UPDATE_FAULT_COUNT] = {
 #undef ROW
 };
 
-const char *fl_update_fault_name(FlUpdateFault fault)
+const char *fl__update_fault_name(FlUpdateFault fault)
 {
     return (uint32_t)fault < FL_UPDATE_FAULT_COUNT ? fault_names[fault] : "UNKNOWN";
 }
@@ -112,11 +126,22 @@ static Run model_run(FlModel model)
     } else if (model == FL_MODEL_CIRCULAR) {
         run.first = FL_QUANTISER_TURN_RATE;
         run.count = 1;
-    } else if (model == FL_MODEL_CUBIC) { // the end, told like the start
+    } else if (model == FL_MODEL_CUBIC) { // the end, written like the start
         run.first = FL_QUANTISER_POSITION;
         run.count = 6;
     }
     return run;
+}
+
+static bool can_fade(FlModel model)
+{
+    return model == FL_MODEL_LINEAR || model == FL_MODEL_QUADRATIC || model == FL_MODEL_CIRCULAR;
+}
+
+// Of its codes.
+static int32_t fade_width(FlModel model)
+{
+    return TRUST_WIDTH + FADE_WIDTH * (model == FL_MODEL_LINEAR ? 2 : 3);
 }
 
 static Run rate_run(FlFacingKind facing)
@@ -141,10 +166,12 @@ static int32_t run_width(const FlWorld *world, Run run, bool wide)
     return width;
 }
 
-int32_t fl_update_bytes(const FlWorld *world, FlModel model, FlFacingKind facing, bool wide)
+int32_t fl__update_bytes(const FlWorld *world, FlModel model, FlFacingKind facing, bool wide,
+                         bool fades)
 {
     int32_t bits = FORM_WIDTH + world->entity_width + LIFE_WIDTH + TIME_WIDTH;
     bits += wide ? FORM_WIDTH : 0;
+    bits += fades && !wide && can_fade(model) ? 2 * FORM_WIDTH + fade_width(model) : 0;
     bits += run_width(world, state_run(model), wide) + run_width(world, model_run(model), wide);
     bits += model != FL_MODEL_CUBIC ? 0 : wide ? 64 : DURATION_WIDTH;
     bits += orientation_width(world, facing) + run_width(world, rate_run(facing), wide);
@@ -166,7 +193,7 @@ static bool step_in_range(int64_t step)
     return step >= -most && step <= most;
 }
 
-bool fl_update_time_fits(FlTime time, FlTime stamp)
+bool fl__update_time_fits(FlTime time, FlTime stamp)
 {
     int64_t ahead = step_of(time) - step_of(stamp);
     return ahead <= STEPS_AHEAD && ahead > STEPS_AHEAD - STEPS_AROUND;
@@ -179,7 +206,7 @@ static int64_t step_unwrapped(uint64_t low, FlTime stamp)
     return latest - (int64_t)(((uint64_t)latest - low) & (STEPS_AROUND - 1));
 }
 
-FlResult fl_update_time_find(uint16_t low, FlTime stamp, FlTime *time)
+FlResult fl__update_time_find(uint16_t low, FlTime stamp, FlTime *time)
 {
     int64_t step = step_unwrapped(low, stamp);
     bool found = step_in_range(step);
@@ -206,7 +233,7 @@ static void set_end(const FlMotion *motion, Fields *fields)
     fields->duration = steps < 1 ? 1 : steps;
     FlTime end = fl_time_add(motion->time, fields->duration * FL_UPDATE_STEP_NS);
     set_vec3(fields->real + 6, fl_motion_position(motion, end));
-    set_vec3(fields->real + 9, fl_motion_velocity(motion, end));
+    set_vec3(fields->real + 9, fl__motion_velocity(motion, end));
 }
 
 // All real numbers but a cubic's last six, which differ between the forms.
@@ -233,7 +260,7 @@ static bool quantise_run(const FlWorld *world, Run run, const double *real, uint
 {
     bool fits = true;
     for (int32_t i = 0; i < run.count; i++) {
-        fits &= fl_quantise(&world->quantiser[run.first + i], real[i], &index[i]);
+        fits &= fl__quantise(&world->quantiser[run.first + i], real[i], &index[i]);
     }
     return fits;
 }
@@ -266,8 +293,8 @@ static bool set_orientation(const FlWorld *world, const FlFacing *facing, Fields
         }
         return false;
     case FL_FACING_FREE:
-        if (fl_quat_finite(facing->rotation)) {
-            fields->orientation = fl_rotation_index(facing->rotation, world->rotation_part_width);
+        if (fl__quat_finite(facing->rotation)) {
+            fields->orientation = fl__rotation_index(facing->rotation, world->rotation_part_width);
             return true;
         }
         return false;
@@ -294,6 +321,11 @@ static bool set_fields(const FlWorld *world, const FlMotion *motion, Fields *fie
     fields->step = motion->time / FL_UPDATE_STEP_NS;
     fields->duration = 0;
     fields->wide = false;
+    fields->fade = (FlFade){0};
+    if (can_fade(motion->model) && motion->fade.level != 0) {
+        fields->fade = motion->fade;
+        fields->fade.curve = motion->model == FL_MODEL_LINEAR ? 0 : motion->fade.curve;
+    }
     memset(fields->index, 0, sizeof fields->index); // all set below, but analysers do not see it
     if (!set_orientation(world, &motion->facing, fields)) {
         return false;
@@ -306,6 +338,7 @@ static bool set_fields(const FlWorld *world, const FlMotion *motion, Fields *fie
         return true;
     }
     fields->wide = true;
+    fields->fade = (FlFade){0}; // a world's measures are right where this is worth its bits
     if (motion->model == FL_MODEL_CUBIC) {
         set_vec3(fields->real + 6, motion->acceleration);
         set_vec3(fields->real + 9, motion->jerk);
@@ -314,15 +347,17 @@ static bool set_fields(const FlWorld *world, const FlMotion *motion, Fields *fie
     return reals_finite(fields);
 }
 
-// The motion as it can be told: from a whole step on, a curve for ever. In `storage` unless it is
-// so already; NULL if it cannot be.
+// The motion as it can be encoded: from a whole step on, a curve for ever. In `storage` unless it
+// is so already; NULL if it cannot be.
 static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
 {
     int64_t step = step_of(motion->time);
     if ((uint32_t)motion->model > FL_MODEL_CUBIC || !step_in_range(step)) {
         return NULL;
     }
-    if (motion->facing.kind == FL_FACING_FREE && !fl_quat_finite(motion->facing.rotation)) {
+    FL_ASSERT(motion->fade.trust < FL_FADE_TRUSTS && motion->fade.level < FL_FADE_CODES &&
+              motion->fade.vertical < FL_FADE_CODES && motion->fade.curve < FL_FADE_CODES);
+    if (motion->facing.kind == FL_FACING_FREE && !fl__quat_finite(motion->facing.rotation)) {
         return NULL; // now, because re-basing makes it of length one, and NaN the identity
     }
     bool curved = motion->model == FL_MODEL_CUBIC;
@@ -331,8 +366,8 @@ static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
     }
     // First where it is: this makes still what its horizon, and straight what its end leaves so.
     bool over = motion->horizon_ns <= 0 || (curved && motion->curve_ns <= 0);
-    *storage = over ? fl_motion_rebase(motion, motion->time) : *motion;
-    *storage = fl_motion_rebase(storage, step * FL_UPDATE_STEP_NS);
+    *storage = over ? fl__motion_rebase(motion, motion->time) : *motion;
+    *storage = fl__motion_rebase(storage, step * FL_UPDATE_STEP_NS);
     storage->horizon_ns = FL_FOREVER;
     return storage;
 }
@@ -343,7 +378,7 @@ static const FlMotion *settle(const FlMotion *motion, FlMotion *storage)
 static double real_at(const FlWorld *world, const Fields *fields, int32_t quantiser, int32_t at)
 {
     return fields->wide ? fields->real[at]
-                        : fl_dequantise(&world->quantiser[quantiser], fields->index[at]);
+                        : fl__dequantise(&world->quantiser[quantiser], fields->index[at]);
 }
 
 static FlVec3 vec3_at(const FlWorld *world, const Fields *fields, int32_t quantiser, int32_t at)
@@ -359,15 +394,15 @@ static bool restore_facing(const FlWorld *world, const Fields *fields, int32_t a
 {
     facing->kind = fields->facing;
     facing->yaw = facing->yaw_rate = 0.0;
-    facing->rotation = fl_quat_identity();
+    facing->rotation = fl__quat_identity();
     facing->spin = fl_vec3(0.0, 0.0, 0.0);
     if (fields->facing == FL_FACING_YAW) {
         facing->yaw = fl_circle_angle((uint32_t)fields->orientation, world->yaw_width);
         facing->yaw_rate = real_at(world, fields, FL_QUANTISER_SPIN, at);
     } else if (fields->facing == FL_FACING_FREE) {
         facing->spin = vec3_at(world, fields, FL_QUANTISER_SPIN, at);
-        return fl_rotation_from_index(fields->orientation, world->rotation_part_width,
-                                      &facing->rotation);
+        return fl__rotation_from_index(fields->orientation, world->rotation_part_width,
+                                       &facing->rotation);
     }
     return true;
 }
@@ -392,7 +427,7 @@ static void restore_cubic(const FlWorld *world, const Fields *fields, FlMotion *
         .position = vec3_at(world, fields, FL_QUANTISER_POSITION, 6),
         .velocity = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 9),
     };
-    *motion = fl_motion_cubic(&start, &end);
+    *motion = fl__motion_cubic(&start, &end);
 }
 
 // Field by field, in place: this runs for every update that arrives.
@@ -406,6 +441,7 @@ static bool restore_motion(const FlWorld *world, const Fields *fields, FlMotion 
     motion->curve_ns = 0;
     motion->turn_rate = 0.0;
     motion->model = fields->model;
+    motion->fade = fields->fade;
     if (fields->model != FL_MODEL_STILL) {
         motion->velocity = vec3_at(world, fields, FL_QUANTISER_VELOCITY, 3);
     }
@@ -489,19 +525,34 @@ static void put_run(Bits *bits, const FlWorld *world, Run run, const Fields *fie
     }
 }
 
+static void put_fade(Bits *bits, const Fields *fields)
+{
+    const FlFade *fade = &fields->fade;
+    put(bits, fade->trust, TRUST_WIDTH);
+    put(bits, fade->level, FADE_WIDTH);
+    put(bits, fade->vertical, FADE_WIDTH);
+    put(bits, fade->curve, fields->model == FL_MODEL_LINEAR ? 0 : FADE_WIDTH);
+}
+
 static void put_fields(FlWriter *writer, const FlWorld *world, const FlUpdate *update,
                        const Fields *fields)
 {
     Bits bits;
     bits.word = 0;
     bits.width = bits.size = 0;
+    bool fades = fields->fade.level != 0;
     if (fields->wide) {
         put(&bits, FORM_WIDE, FORM_WIDTH);
+    } else if (fades) {
+        put(&bits, FORM_FADES, 2 * FORM_WIDTH);
     }
     put(&bits, (uint32_t)fields->model * FACING_KINDS + (uint32_t)fields->facing, FORM_WIDTH);
     put(&bits, update->entity, world->entity_width);
     put(&bits, update->life & 3u, LIFE_WIDTH);
     put(&bits, (uint64_t)fields->step & (STEPS_AROUND - 1), TIME_WIDTH);
+    if (fades) {
+        put_fade(&bits, fields);
+    }
     Run state = state_run(fields->model);
     Run model = model_run(fields->model);
     put_run(&bits, world, state, fields, 0);
@@ -549,7 +600,8 @@ typedef struct Taken {
     Fields fields;
     uint32_t entity, life;
     uint64_t time; ///< Low bits.
-    bool good;     ///< Every value is in its range.
+    bool fades;
+    bool good; ///< Every value is in its range.
     bool padded;
 } Taken;
 
@@ -575,7 +627,7 @@ static Cursor cursor_at(const FlReader *reader, uint8_t copy[FL_UPDATE_BYTES_MAX
 // 0 to 56 bits.
 static inline uint64_t take(Cursor *cursor, int32_t width)
 {
-    uint64_t word = fl__load64(cursor->bytes + (cursor->at >> 3)) >> (cursor->at & 7);
+    uint64_t word = fl__load_u64(cursor->bytes + (cursor->at >> 3)) >> (cursor->at & 7);
     cursor->at += (uint32_t)width;
     return word & (((uint64_t)1 << width) - 1);
 }
@@ -592,16 +644,22 @@ static inline uint64_t take_long(Cursor *cursor, int32_t width)
 
 // Each of these answers whether what it took is something an encoder writes.
 
-static inline bool take_form(Cursor *cursor, Fields *fields)
+static inline bool take_form(Cursor *cursor, Fields *fields, bool *fades)
 {
     uint32_t form = (uint32_t)take(cursor, FORM_WIDTH);
+    *fades = false;
     fields->wide = form == FORM_WIDE;
     if (fields->wide) {
         form = (uint32_t)take(cursor, FORM_WIDTH);
+        *fades = form == FORM_WIDE;
+    }
+    if (*fades) {
+        form = (uint32_t)take(cursor, FORM_WIDTH);
+        fields->wide = false;
     }
     fields->model = (FlModel)(form / FACING_KINDS);
     fields->facing = (FlFacingKind)(form % FACING_KINDS);
-    return form < FORM_WIDE;
+    return form < FORM_WIDE && (!*fades || can_fade(fields->model));
 }
 
 static inline void take_head(Cursor *cursor, const FlWorld *world, Taken *taken)
@@ -611,6 +669,21 @@ static inline void take_head(Cursor *cursor, const FlWorld *world, Taken *taken)
     taken->entity = (uint32_t)(head & (((uint64_t)1 << width) - 1));
     taken->life = (uint32_t)(head >> width & 3u);
     taken->time = head >> (width + LIFE_WIDTH);
+}
+
+// The codes, the first in the lowest bits.
+static inline bool take_fade(Cursor *cursor, bool fades, Fields *fields)
+{
+    fields->fade = (FlFade){0};
+    if (!fades) {
+        return true;
+    }
+    uint64_t codes = take(cursor, fade_width(fields->model));
+    fields->fade.trust = codes & 3u;
+    fields->fade.level = codes >> 2 & 15u;
+    fields->fade.vertical = codes >> 6 & 15u;
+    fields->fade.curve = codes >> 10 & 15u;
+    return fields->fade.level != 0;
 }
 
 FL__APART
@@ -669,11 +742,14 @@ static FlUpdateFault take_bits(FlReader *reader, const FlWorld *world, Taken *ta
 {
     uint8_t copy[FL_UPDATE_BYTES_MAX + BEHIND];
     Cursor cursor = cursor_at(reader, copy);
-    if (!take_form(&cursor, &taken->fields)) {
-        return FL_UPDATE_BAD_FORM; // in the first byte, which is there: zero is a form
+    if (!take_form(&cursor, &taken->fields, &taken->fades)) {
+        // In the first byte, which is there; or in the second, which may not be.
+        return fl_reader_left(reader) < 2 && taken->fades ? FL_UPDATE_TRUNCATED
+                                                          : FL_UPDATE_BAD_FORM;
     }
     take_head(&cursor, world, taken);
-    taken->good = take_values(&cursor, world, &taken->fields);
+    taken->good = take_fade(&cursor, taken->fades, &taken->fields);
+    taken->good &= take_values(&cursor, world, &taken->fields);
     taken->padded = take(&cursor, (int32_t)(-cursor.at & 7)) == 0;
     if (reader->failed || (int32_t)cursor.at > reader->size_bits - reader->bit_count) {
         return FL_UPDATE_TRUNCATED;
@@ -720,13 +796,13 @@ FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime st
     if (fault != FL_UPDATE_OK) {
         FlUpdate empty = {.motion = nothing()};
         *update = empty;
-        fl_reader_fail(reader);
+        fl__reader_fail(reader);
     }
     return fault;
 }
 
 // Where no field has a value that only decoding shows to be impossible, looking at ranges will do.
-bool fl_update_skip(FlReader *reader, const FlWorld *world)
+bool fl__update_skip(FlReader *reader, const FlWorld *world)
 {
     Taken taken;
     bool there = take_bits(reader, world, &taken) == FL_UPDATE_OK;
@@ -736,7 +812,7 @@ bool fl_update_skip(FlReader *reader, const FlWorld *world)
         good = make_update(world, &taken, 0, &update) == FL_UPDATE_OK;
     }
     if (!good) {
-        fl_reader_fail(reader);
+        fl__reader_fail(reader);
     }
     return good;
 }

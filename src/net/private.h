@@ -1,4 +1,4 @@
-// Private to room `net`, POSIX side: the socket and its buffers.
+// Private to module `net`, POSIX side: the socket and its buffers.
 //
 // A port to another system is a second set of files beside *_posix.c with the functions of net.h
 // and a struct FlNet of its own; nothing outside this folder would change.
@@ -6,6 +6,8 @@
 #define FAIRLEAD_NET_PRIVATE_H
 
 #include "fairlead/net.h"
+
+#include "base/private.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -47,7 +47,7 @@ static FlTime arrival_of(FlNet *net, FlTime wall_stamp, const Clocks *clocks)
         net->stats.stamp_rejected_count++;
         return clocks->now;
     }
-    return stamp < clocks->now ? stamp : clocks->now;
+    return fl_time_min(stamp, clocks->now);
 }
 
 static void count_drops(FlNet *net, uint32_t kernel_drops)

@@ -120,14 +120,27 @@ static FlResult open_socket(FlNet *net, const FlNetDef *def)
     return FL_OK;
 }
 
+FlResult fl_net_def_problem(const FlNetDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlNetDef, "fl_net_def_default", DEF_COOKIE),
+        FL__WHOLE(FlNetDef, packet_bytes, 1, INT32_MAX),
+        FL__WHOLE(FlNetDef, batch, 1, FL_NET_BATCH),
+        FL__WHOLE(FlNetDef, buffer_bytes, 1, INT32_MAX),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+    return fl__def_wrong(error,
+                         def->bind.family != FL_FAMILY_IPV4 && def->bind.family != FL_FAMILY_IPV6,
+                         "bind.family must be FL_FAMILY_IPV4 or FL_FAMILY_IPV6.");
+}
+
 FlResult fl_net_create(const FlNetDef *def, FlNet **out)
 {
     FL_ASSERT(def->cookie == DEF_COOKIE);
-    FL_ASSERT(def->packet_bytes > 0 && def->batch > 0 && def->batch <= FL_NET_BATCH);
-    FL_ASSERT(def->buffer_bytes > 0);
     *out = NULL;
-    if (def->bind.family != FL_FAMILY_IPV4 && def->bind.family != FL_FAMILY_IPV6) {
-        return FL_BAD_VALUE;
+    FlError error;
+    if (fl_net_def_problem(def, &error) != FL_OK) {
+        return error.code;
     }
     size_t bytes = room_for(def);
     FlNet *net = fl_alloc(&def->alloc, bytes, _Alignof(FlNet));

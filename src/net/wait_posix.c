@@ -24,25 +24,17 @@ static const struct timespec *time_until(FlTime deadline, struct timespec *out)
     return out;
 }
 
-bool fl_net_wait(FlNet *net, FlTime deadline)
-{
-    bool ready;
-    FlNet *one[1] = {net};
-    return fl_net_wait_any(one, 1, deadline, &ready);
-}
-
-bool fl_net_wait_any(FlNet *const *nets, int32_t count, FlTime deadline, bool *ready)
+bool fl_net_wait(FlNet *const *nets, int32_t count, FlTime deadline, bool *ready)
 {
     FL_ASSERT(count >= 0 && count <= FL_NET_WAIT_CAPACITY);
     struct pollfd polled[FL_NET_WAIT_CAPACITY];
     for (int32_t i = 0; i < count; i++) {
         polled[i] = (struct pollfd){.fd = nets[i]->descriptor, .events = POLLIN};
-        ready[i] = false;
     }
     struct timespec span;
     int found = ppoll(polled, (nfds_t)count, time_until(deadline, &span), NULL);
-    for (int32_t i = 0; i < count && found > 0; i++) {
-        ready[i] = polled[i].revents != 0; // an error that waits is read off like a datagram
+    for (int32_t i = 0; i < count && ready != NULL; i++) {
+        ready[i] = found > 0 && polled[i].revents != 0; // an error that waits is read off, too
     }
     return found > 0;
 }

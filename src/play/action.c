@@ -1,45 +1,48 @@
 // Actions: what players do, played at the same time and in the same order everywhere.
 //
-// Room `agree` has the algorithm (FlLags, FlOrder); here its messages and the actions get their
-// carrier. They travel as events of the session's own types, over direct lines where there are any
-// and through the host otherwise: what the probes measure is what actions will meet. The delivery
-// is the quickest, while few are under way: each of those rides in every packet until it is
-// acknowledged, and many of them would fill the line and delay each other.
+// Module `agree` has the algorithm (FlLags, FlOrder); here its messages and the actions get their
+// carrier. They are routed messages (route.c), sent over direct connections where there are any and
+// through the host otherwise: what the probes measure is what actions will meet. The delivery is
+// the quickest, while few are in flight: each of those rides in every packet until it is
+// acknowledged, and many of them would fill the connection and delay each other.
 //
-// Letters go to members that are *there*: those that have been heard from by a letter of their own,
-// and the host. Who has just come is told about the session first; letters that ride in every
-// packet would leave no room for that on a long way. Once it knows everything it greets all others
-// by its first letter, and again every second whom it has not heard. The host passes letters on to
-// those only that it has heard itself.
+// Messages go to members that have *joined* the lags: those that have sent such a message, and the
+// host. A newcomer is sent announcements first; messages that ride in every packet would leave no
+// room for those on a long way. Once it knows everything it greets all others by its first message,
+// and again every second those that it has not received one from. The host relays these messages
+// only to members that it has received one from itself.
 //
-// A message goes to all who are there or waits: an action has one play time, so it cannot be half
-// sent and then tried again. So there is an outbox; what a full line holds up stays in it, with a
-// bit for each member that has not got it. Later ones do not wait behind it, other members' lines
-// being free; when the outbox is full, nothing can be sent.
+// A message goes to all that have joined or waits: an action has one play time, so it cannot be
+// half sent and then tried again. So there is an outbox; a message that a full connection holds up
+// stays in it, with a bit for each member that has not been sent it. Later ones do not wait behind
+// it, since other members' connections are free; when the outbox is full, nothing can be sent.
 //
-// Nobody's actions make us deaf: what cannot be taken is dropped and counted, and the messages
-// behind it go on. Every sender has its share of the order, and what it says to be played later
-// than lags allow is not kept at all.
+// No member's actions block the others: what cannot be taken is dropped and counted, and the
+// messages behind it go on. Every sender has its share of the order, and an action that is to be
+// played later than lags allow is not kept at all.
 #include "private.h"
+
+#include "agree/agree.h"
 
 #include <string.h>
 
-enum { BOX = 8, LIST_MOST = 24 };
+enum { OUTBOX = 8, LIST_MOST = 24 };
 
-#define QUICKEST_MOST 48.0 // letters a second in all, if all members sent as many as we do
+#define QUICKEST_MOST 48.0 // messages a second in all, if all members sent as many as we do
 #define GREET_EVERY FL_SEC(1)
 
 _Static_assert(FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES <= FL_EVENT_SHORT_BYTES,
                "an action goes by the quickest delivery");
 _Static_assert(FL_LAGS_MESSAGE_BYTES <= FL_EVENT_BYTES, "a vector goes by the ordered one");
 
-typedef struct Letter {
-    uint64_t left; // members that have not got it, by bits
-    uint16_t type;
+/// A message in the outbox.
+typedef struct QueuedMessage {
+    uint64_t left; // members that have not been sent it, by bits
+    uint8_t kind;
     FlDelivery delivery;
     int32_t count;
     uint8_t bytes[FL_LAGS_MESSAGE_BYTES];
-} Letter;
+} QueuedMessage;
 
 struct Actions {
     FlLags *lags;
@@ -47,21 +50,23 @@ struct Actions {
     bool started;     // with our own number
     uint64_t members; // as the lags know them,
     uint32_t incarnation[FL_LAGS_PEERS];
-    uint32_t heard[FL_LAGS_PEERS]; // the incarnation that a letter came from; 0: none
+    uint32_t joined[FL_LAGS_PEERS]; // the incarnation that a message came from; 0: none
     FlTime greet_next;
     uint32_t sequence;
-    uint32_t trimmed; // the order, by the lags of this round
-    double pace;      // letters a second, about
+    uint32_t trimmed;                  // the order, by the lags of this round
+    uint32_t part[FL_LAGS_PEERS];      // host: what each sent last of a round that waits for it,
+    FlTime waits_since[FL_LAGS_PEERS]; // and since when; FL_FOREVER: none waits
+    double pace;                       // messages a second, about
     FlTime paced_at;
-    uint32_t first, next; // letters, on a ring
-    Letter box[BOX];
+    uint32_t first, next; // of the outbox, on a ring
+    QueuedMessage outbox[OUTBOX];
 };
 
 // ---------------------------------------------------------------- making and ending
 
 static FlOrderDef order_def(const FlSessionDef *def)
 {
-    FlOrderDef order = fl_order_def_default();
+    FlOrderDef order = fl__order_def_default();
     order.capacity = def->action_capacity;
     order.alloc = def->alloc;
     return order;
@@ -70,75 +75,86 @@ static FlOrderDef order_def(const FlSessionDef *def)
 size_t fl__actions_bytes(const FlSessionDef *def)
 {
     FlOrderDef order = order_def(def);
-    return def->action_capacity > 0 ? sizeof(Actions) + fl_lags_memory() + fl_order_memory(&order)
+    return def->action_capacity > 0 ? sizeof(Actions) + fl__lags_memory() + fl__order_memory(&order)
                                     : 0;
+}
+
+/// Which session time of an owner's motions is shown.
+static bool lag_times(const FlSession *session, int32_t owner, FlTime now, ByLags *shown)
+{
+    FlLagsShown by;
+    bool known = fl__lags_shown(session->play->actions->lags, owner, now, &by);
+    ByLags found = {by.time, by.rate, by.version};
+    *shown = found;
+    return known;
 }
 
 FlResult fl__actions_create(FlSession *session, FlTime now)
 {
-    if (fl__def(session)->action_capacity == 0) {
+    if (session->def.action_capacity == 0) {
         return FL_OK;
     }
-    const FlAlloc *alloc = &fl__def(session)->alloc;
+    const FlAlloc *alloc = &session->def.alloc;
     Actions *actions = (Actions *)fl_alloc(alloc, sizeof *actions, _Alignof(Actions));
     if (actions == NULL) {
         return FL_NO_MEMORY;
     }
-    fl__play(session)->actions = actions;
-    FlLagsDef lags = fl__def(session)->lags;
+    session->play->actions = actions;
+    FlLagsDef lags = session->def.tuning.lags;
     lags.self = 0; // until we know
     lags.alloc = *alloc;
-    FlOrderDef order = order_def(fl__def(session));
-    FlResult result = fl_lags_create(&lags, now, &actions->lags);
-    return result == FL_OK ? fl_order_create(&order, &actions->order) : result;
+    FlOrderDef order = order_def(&session->def);
+    fl__entities_set_lags(session, lag_times);
+    FlResult result = fl__lags_create(&lags, now, &actions->lags);
+    return result == FL_OK ? fl__order_create(&order, &actions->order) : result;
 }
 
 void fl__actions_destroy(FlSession *session)
 {
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     if (actions != NULL) {
-        fl_lags_destroy(actions->lags);
-        fl_order_destroy(actions->order);
-        fl_free(&fl__def(session)->alloc, actions, sizeof *actions);
-        fl__play(session)->actions = NULL;
+        fl__lags_destroy(actions->lags);
+        fl__order_destroy(actions->order);
+        fl_free(&session->def.alloc, actions, sizeof *actions);
+        session->play->actions = NULL;
     }
 }
 
-// ---------------------------------------------------------------- who is there
+// ---------------------------------------------------------------- members that have joined
 
-static bool is_there(const FlSession *session, int32_t number)
+static bool has_joined(const FlSession *session, int32_t number)
 {
-    bool heard =
-        fl__play(session)->actions->heard[number] == fl__member_incarnation(session, number);
-    return fl__member_present(session, number) && number != fl__self(session) &&
-           (heard || number == fl__host(session));
+    bool received =
+        session->play->actions->joined[number] == fl__member_incarnation(session, number);
+    return fl__member_present(session, number) && number != session->self &&
+           (received || number == session->host);
 }
 
 bool fl__actions_reach(const FlSession *session, int32_t number)
 {
-    return fl__play(session)->actions == NULL || is_there(session, number);
+    return session->play->actions == NULL || has_joined(session, number);
 }
 
-/// Tells the lags who came and went since the last time.
+/// Reports members that came and went since the last time to the lags.
 static void follow_members(FlSession *session, FlTime now)
 {
-    Actions *actions = fl__play(session)->actions;
-    if (!actions->started && fl__is_complete(session) && fl__self(session) != FL__NONE) {
+    Actions *actions = session->play->actions;
+    if (!actions->started && session->complete && session->self != FL__NONE) {
         actions->started = true;
         actions->members = 0;
         actions->greet_next = now;
-        fl_lags_restart(actions->lags, fl__self(session), now);
+        fl__lags_restart(actions->lags, session->self, now);
     }
-    for (int32_t i = 0; i < fl__member_count(session) && actions->started; i++) {
+    for (int32_t i = 0; i < session->member_count && actions->started; i++) {
         uint32_t incarnation = fl__member_incarnation(session, i);
         bool was = (actions->members >> i & 1u) != 0;
-        bool is = is_there(session, i);
+        bool is = has_joined(session, i);
         if (was == is && (!was || actions->incarnation[i] == incarnation)) {
             continue;
         }
-        fl_lags_member(actions->lags, i, is, now);
+        fl__lags_member(actions->lags, i, is, now);
         if (is && actions->incarnation[i] != incarnation) {
-            fl_order_writer(actions->order, i);
+            fl__order_writer(actions->order, i);
         }
         uint64_t bit = UINT64_C(1) << i;
         actions->members = is ? actions->members | bit : actions->members & ~bit;
@@ -146,7 +162,31 @@ static void follow_members(FlSession *session, FlTime now)
     }
 }
 
-static int32_t senders(const Actions *actions)
+/// Host: a member that has joined and gives no part of rounds keeps everybody from new lags, and
+/// newcomers from sending anything. After a time-out it is sent away.
+static void remove_unanswering(FlSession *session, FlTime now)
+{
+    Actions *actions = session->play->actions;
+    bool star = session->topology == FL_TOPOLOGY_STAR;
+    for (int32_t i = 0; i < session->member_count && fl__is_host(session); i++) {
+        uint32_t part;
+        bool waits =
+            (actions->members >> i & 1u) != 0 && fl__lags_waits_for(actions->lags, i, star, &part);
+        if (!waits || part != actions->part[i] || actions->waits_since[i] == FL_FOREVER) {
+            actions->part[i] = waits ? part : 0;
+            actions->waits_since[i] = waits ? now : FL_FOREVER;
+        }
+        int32_t connection = fl__member_connection(session, i);
+        if (waits && connection != FL__NONE &&
+            fl_span(now, actions->waits_since[i]) > session->def.timeout_ns) {
+            actions->waits_since[i] = FL_FOREVER;
+            fl__count(session, FL_SESSION_STALLED);
+            fl__connection_lost(session, connection, FL_LEFT_UNANSWERED, now);
+        }
+    }
+}
+
+static int32_t sender_count(const Actions *actions)
 {
     int32_t count = 1;
     for (uint64_t left = actions->members; left != 0; left &= left - 1) {
@@ -155,184 +195,206 @@ static int32_t senders(const Actions *actions)
     return count;
 }
 
-// ---------------------------------------------------------------- whose room
+// ---------------------------------------------------------------- shares of the order
 
-/// How many of one sender's may wait here.
+/// How many actions of one sender may wait here.
 static int32_t share_of(const FlSession *session)
 {
-    int32_t share = fl__def(session)->action_capacity / senders(fl__play(session)->actions);
+    int32_t share = session->def.action_capacity / sender_count(session->play->actions);
     return share > 1 ? share : 1;
 }
 
-/// We keep to half of our share: others may play later than we do, and have more of ours waiting.
+/// We keep to half of our share: a member that plays later than we do has more of ours waiting.
 static bool may_send(const FlSession *session)
 {
-    const Actions *actions = fl__play(session)->actions;
+    const Actions *actions = session->play->actions;
     int32_t half = share_of(session) / 2;
-    int32_t most = actions->members == 0 ? fl__def(session)->action_capacity : half > 1 ? half : 1;
-    return fl_order_room(actions->order) > 0 &&
-           fl_order_waiting(actions->order, fl__self(session)) < most;
+    int32_t most = actions->members == 0 ? session->def.action_capacity : half > 1 ? half : 1;
+    return fl__order_room(actions->order) > 0 &&
+           fl__order_waiting(actions->order, session->self) < most;
 }
 
-/// No play time is later than this. Nobody waits longer than the limit for its own action, and the
-/// way from one to another is no shorter than nothing: A_p + B_i is at most twice the limit.
+/// No play time is later than this. No member waits longer than the limit for its own action, and
+/// no delay from one to another is below zero: A_p + B_i is at most twice the limit.
 static FlTime last_play(const FlSession *session, FlTime now)
 {
-    FlTime limit = fl__def(session)->lags.limit_ns;
-    FlTime play = fl_lags_play_time(fl__play(session)->actions->lags, now);
+    FlTime limit = session->def.tuning.lags.limit_ns;
+    FlTime play = fl__lags_play_time(session->play->actions->lags, now);
     return play != INT64_MIN ? fl_time_add(fl_time_add(play, limit), limit) : INT64_MAX;
 }
 
-/// What came before we knew how far ahead it can be.
-static void trim(FlSession *session, FlTime now)
+/// Drops what came before we knew how far ahead it can be.
+static void trim_order(FlSession *session, FlTime now)
 {
-    Actions *actions = fl__play(session)->actions;
-    FlLagsStatus status = fl_lags_status(actions->lags, now);
+    Actions *actions = session->play->actions;
+    FlLagsStatus status = fl__lags_status(actions->lags, now);
     if (status.plays && status.round != actions->trimmed) {
         actions->trimmed = status.round;
-        int32_t lost = fl_order_trim(actions->order, last_play(session, now));
-        fl__count(session, FL_SESSION_ACTIONS_LOST, (uint64_t)lost);
+        int32_t lost = fl__order_trim(actions->order, last_play(session, now));
+        session->count[FL_SESSION_ACTIONS_LOST] += (uint64_t)lost;
     }
 }
 
-/// Nothing was played here, so nothing may ever be: those who are gone leave their room to others.
-static void make_room(FlSession *session)
+/// Nothing was played here, and perhaps never will be: actions of members that have left make room
+/// for others.
+static void drop_leavers(FlSession *session)
 {
-    FlOrder *order = fl__play(session)->actions->order;
-    for (int32_t i = 0; i < fl__member_count(session) && fl_order_room(order) == 0; i++) {
-        bool gone = i != fl__self(session) && (fl__play(session)->actions->members >> i & 1u) == 0;
-        fl__count(session, FL_SESSION_ACTIONS_LOST, gone && fl_order_drop(order, i) ? 1 : 0);
+    FlOrder *order = session->play->actions->order;
+    for (int32_t i = 0; i < session->member_count && fl__order_room(order) == 0; i++) {
+        bool gone = i != session->self && (session->play->actions->members >> i & 1u) == 0;
+        session->count[FL_SESSION_ACTIONS_LOST] += gone && fl__order_drop(order, i) ? 1 : 0;
     }
 }
 
-/// Into the order, if there is room for it. As long as nothing was played here, the newest are
-/// those that will be; and shares get smaller, as we hear of others.
-static void keep(FlSession *session, const FlOrdered *action, FlTime now)
+/// Puts an action into the order, if there is room for it. As long as nothing was played here, the
+/// newest are those that will be; and shares get smaller as other members join.
+static void keep_action(FlSession *session, const FlOrdered *action, FlTime now)
 {
-    FlOrder *order = fl__play(session)->actions->order;
+    FlOrder *order = session->play->actions->order;
     FlTime last = last_play(session, now);
     int32_t share = share_of(session);
-    bool fresh = last == INT64_MAX || fl_order_stats(order).given == 0;
+    bool fresh = last == INT64_MAX || fl__order_stats(order).given == 0;
     bool sound = action->play <= last;
-    while (sound && fresh && fl_order_waiting(order, action->writer) >= share &&
-           fl_order_drop(order, action->writer)) {
-        fl__count(session, FL_SESSION_ACTIONS_LOST, 1);
+    while (sound && fresh && fl__order_waiting(order, action->writer) >= share &&
+           fl__order_drop(order, action->writer)) {
+        fl__count(session, FL_SESSION_ACTIONS_LOST);
     }
     if (sound && fresh) {
-        make_room(session);
+        drop_leavers(session);
     }
-    bool kept = sound && fl_order_waiting(order, action->writer) < share &&
-                fl_order_put(order, action) == FL_OK;
-    fl__count(session, FL_SESSION_ACTIONS_LOST, kept ? 0 : 1);
+    bool kept = sound && fl__order_waiting(order, action->writer) < share &&
+                fl__order_put(order, action) == FL_OK;
+    session->count[FL_SESSION_ACTIONS_LOST] += kept ? 0 : 1;
 }
 
 // ---------------------------------------------------------------- the outbox
 
-static Letter *letter_of(Actions *actions, uint32_t number)
+static QueuedMessage *message_of(Actions *actions, uint32_t number)
 {
-    return &actions->box[number % BOX];
+    return &actions->outbox[number % OUTBOX];
 }
 
 /// Members that can be reached without the host's help.
-static uint64_t direct_ones(const FlSession *session)
+static uint64_t direct_members(const FlSession *session)
 {
     uint64_t direct = 0;
-    for (int32_t i = 0; i < fl__member_count(session); i++) {
-        int32_t line = fl__member_line(session, i);
-        bool has_line = line != FL__NONE && (fl__is_host(session) || fl__line_heard(session, line));
-        direct |= has_line ? UINT64_C(1) << i : 0;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        int32_t connection = fl__member_connection(session, i);
+        bool connected = connection != FL__NONE && fl__connection_received(session, connection);
+        direct |= connected ? UINT64_C(1) << i : 0;
     }
     return direct;
 }
 
-/// One letter over one line; a line that stays full is ended.
-static bool send_over(FlSession *session, int32_t index, const FlEventHead *head,
-                      const Letter *letter)
+/// Sends a message over one connection; one that stays full is ended. False: it is full.
+static bool send_over(FlSession *session, int32_t connection, const RouteHead *head,
+                      const QueuedMessage *message)
 {
-    bool full =
-        fl__event_over(session, index, head, letter->bytes, letter->count) == FL_WOULD_BLOCK;
-    fl__line_set_full(session, index, full);
+    bool full = fl__routed_send_over(session, connection, head, message->bytes, message->count) ==
+                FL_WOULD_BLOCK;
+    fl__queue_set_full(session, connection, full);
     return !full;
 }
 
-/// To members that have a line of their own; whose is full keeps its bit.
-static void send_direct(FlSession *session, Letter *letter, const FlEventHead *front)
+static uint64_t bit_of(int32_t member)
 {
-    uint64_t direct = direct_ones(session);
-    bool host = fl__is_host(session);
-    if (host) {
-        letter->left &= direct; // who has no line now is on its way out
-    } else if ((letter->left & ~direct) != 0) {
-        direct &= ~(UINT64_C(1) << fl__host(session)); // it gets it when it passes it on
+    FL_ASSERT(member >= 0 && member < FL_LAGS_PEERS);
+    return UINT64_C(1) << member;
+}
+
+/// To members with a connection of their own; those whose connection is full keep their bits.
+static void send_direct(FlSession *session, QueuedMessage *message, const RouteHead *front)
+{
+    uint64_t direct = direct_members(session);
+    if ((message->left & ~direct) != 0) {
+        direct &= ~(bit_of(session->host)); // the host takes it when it relays it
     }
-    for (int32_t i = 0; i < fl__member_count(session); i++) {
-        if ((letter->left & direct & UINT64_C(1) << i) == 0) {
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if ((message->left & direct & UINT64_C(1) << i) == 0) {
             continue;
         }
-        FlEventHead head = *front;
-        head.to_count = host ? FL_EVENT_TO_ALL : 1;
+        RouteHead head = *front;
+        head.to_count = 1;
         head.to[0] = (uint16_t)i;
-        bool sent = send_over(session, fl__member_line(session, i), &head, letter);
-        letter->left &= sent ? ~(UINT64_C(1) << i) : ~UINT64_C(0);
+        bool sent = send_over(session, fl__member_connection(session, i), &head, message);
+        message->left &= sent ? ~(UINT64_C(1) << i) : ~UINT64_C(0);
     }
 }
 
-/// To the others, through the host; they keep their bits if its line is full, or there is none.
-static void send_through_host(FlSession *session, Letter *letter, const FlEventHead *front)
+/// To the others, through the host; they keep their bits if its connection is full, or there is
+/// none.
+static void send_through_host(FlSession *session, QueuedMessage *message, const RouteHead *front)
 {
-    int32_t line = fl__member_line(session, fl__host(session));
-    uint64_t direct = direct_ones(session) & ~(UINT64_C(1) << fl__host(session));
-    uint64_t left = letter->left & ~direct;
+    int32_t connection = fl__member_connection(session, session->host);
+    uint64_t direct = direct_members(session) & ~(bit_of(session->host));
+    uint64_t left = message->left & ~direct;
     while (left != 0) {
-        FlEventHead head = *front;
-        bool to_all = (fl__play(session)->actions->members & ~left) == 0;
-        uint64_t listed = to_all ? left : 0;
-        head.to_count = FL_EVENT_TO_ALL;
-        for (int32_t i = 0; i < fl__member_count(session) && head.to_count < LIST_MOST && !to_all;
+        RouteHead head = *front;
+        bool to_all = (session->play->actions->members & ~left) == 0;
+        uint64_t private_scope = to_all ? left : 0;
+        head.to_count = ROUTE_TO_ALL;
+        for (int32_t i = 0; i < session->member_count && head.to_count < LIST_MOST && !to_all;
              i++) {
             if ((left >> i & 1u) != 0) {
                 head.to[head.to_count++] = (uint16_t)i;
-                listed |= UINT64_C(1) << i;
+                private_scope |= UINT64_C(1) << i;
             }
         }
-        if (line == FL__NONE || !send_over(session, line, &head, letter)) {
+        if (connection == FL__NONE || !send_over(session, connection, &head, message)) {
             return;
         }
-        left &= ~listed;
-        letter->left &= ~listed;
+        left &= ~private_scope;
+        message->left &= ~private_scope;
     }
 }
 
-static void send_letter(FlSession *session, Letter *letter)
+/// As the host, to all at once: for a slow one it waits in the log of routed messages, not here.
+static void send_as_host(FlSession *session, QueuedMessage *message, const RouteHead *front)
 {
-    FlEventHead front = {.from = (uint16_t)fl__self(session), .type = letter->type};
-    front.delivery = (uint8_t)letter->delivery;
-    for (int32_t i = 0; i < fl__member_count(session); i++) {
-        letter->left &= fl__member_present(session, i) ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
+    RouteHead head = *front;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        if ((message->left >> i & 1u) != 0) {
+            head.to[head.to_count++] = (uint16_t)i;
+        }
     }
-    send_direct(session, letter, &front);
-    if (!fl__is_host(session)) {
-        send_through_host(session, letter, &front);
+    if (head.to_count == 0 ||
+        fl__routed_send_as_host(session, &head, message->bytes, message->count) == FL_OK) {
+        message->left = 0;
     }
 }
 
-static void flush(FlSession *session)
+static void send_message(FlSession *session, QueuedMessage *message)
 {
-    Actions *actions = fl__play(session)->actions;
+    RouteHead front = {.kind = message->kind, .from = (uint16_t)session->self};
+    front.delivery = (uint8_t)message->delivery;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        message->left &= fl__member_present(session, i) ? ~UINT64_C(0) : ~(UINT64_C(1) << i);
+    }
+    if (fl__is_host(session)) {
+        send_as_host(session, message, &front);
+    } else {
+        send_direct(session, message, &front);
+        send_through_host(session, message, &front);
+    }
+}
+
+static void flush_outbox(FlSession *session)
+{
+    Actions *actions = session->play->actions;
     for (uint32_t number = actions->first; number != actions->next; number++) {
-        send_letter(session, letter_of(actions, number));
+        send_message(session, message_of(actions, number));
     }
-    while (actions->first != actions->next && letter_of(actions, actions->first)->left == 0) {
+    while (actions->first != actions->next && message_of(actions, actions->first)->left == 0) {
         actions->first++;
     }
 }
 
-static bool has_room(const Actions *actions)
+static bool outbox_has_room(const Actions *actions)
 {
-    return actions->next - actions->first < BOX;
+    return actions->next - actions->first < OUTBOX;
 }
 
-/// By which delivery the next letter goes.
+/// By which delivery the next message goes.
 static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
 {
     double gone = fl_span_seconds(fl_span(now, actions->paced_at));
@@ -342,139 +404,163 @@ static FlDelivery delivery_for(Actions *actions, int32_t bytes, FlTime now)
     if (bytes > FL_EVENT_SHORT_BYTES) {
         return FL_DELIVERY_ORDERED; // a vector of many
     }
-    return actions->pace * senders(actions) <= QUICKEST_MOST ? FL_DELIVERY_QUICKEST
-                                                             : FL_DELIVERY_UNORDERED;
+    return actions->pace * sender_count(actions) <= QUICKEST_MOST ? FL_DELIVERY_QUICKEST
+                                                                  : FL_DELIVERY_UNORDERED;
 }
 
-/// Whom the next letter greets: others who are in the session, and do not know that we are there.
-/// To a host who is new says so itself.
+/// Members that the next message greets: all others, since some may not know that we have joined. A
+/// host sends no greetings: newcomers greet it.
 static uint64_t greeted(FlSession *session, FlTime now)
 {
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     uint64_t present = 0;
     if (fl__is_host(session) || now < actions->greet_next) {
         return 0;
     }
-    for (int32_t i = 0; i < fl__member_count(session); i++) {
-        bool other = fl__member_present(session, i) && i != fl__self(session);
+    for (int32_t i = 0; i < session->member_count; i++) {
+        bool other = fl__member_present(session, i) && i != session->self;
         present |= other ? UINT64_C(1) << i : 0;
     }
     actions->greet_next = fl_time_add(now, GREET_EVERY);
     return present;
 }
 
-static void put(FlSession *session, uint16_t type, const uint8_t *bytes, int32_t count, FlTime now)
+static void queue_message(FlSession *session, uint8_t kind, const uint8_t *bytes, int32_t count,
+                          FlTime now)
 {
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     FlDelivery delivery = delivery_for(actions, count, now);
-    Letter *letter = letter_of(actions, actions->next++);
-    letter->type = type;
-    letter->delivery = delivery;
-    letter->left = actions->members;
-    letter->left |= type == FL__OWN_LAGS ? greeted(session, now) : 0;
-    letter->count = count;
-    memcpy(letter->bytes, bytes, (size_t)count);
-    flush(session);
+    QueuedMessage *message = message_of(actions, actions->next++);
+    message->kind = kind;
+    message->delivery = delivery;
+    message->left = actions->members;
+    message->left |= kind == MESSAGE_LAGS ? greeted(session, now) : 0;
+    message->count = count;
+    memcpy(message->bytes, bytes, (size_t)count);
+    flush_outbox(session);
+}
+
+/// How long after its time an update goes out at the latest: its time is rounded down, it waits for
+/// company, and so it does again at a host that relays it.
+static FlTime motion_wait(const FlSession *session)
+{
+    bool relayed = session->topology != FL_TOPOLOGY_MESH && !fl__is_host(session);
+    FlTime gather = session->def.tuning.gather_ns;
+    return fl_time_add(FL_UPDATE_STEP_NS, relayed ? fl_time_add(gather, gather) : gather);
+}
+
+/// Where motions are shown by lags, or a timeline settles by them.
+static void follow_motions(FlSession *session, FlTime now)
+{
+    FlLags *lags = session->play->actions->lags;
+    if (fl__entities_by_lags(session) || session->play->agreed.by_lags) {
+        fl__lags_show_motions(lags);
+    }
+    if (fl__time_known(session)) {
+        fl__lags_own_time(lags, now, fl_session_time(session, now), motion_wait(session));
+    }
 }
 
 // Sends what is due.
 static void advance(void *self, FlTime now)
 {
     FlSession *session = (FlSession *)self;
-    Actions *actions = fl__play(session)->actions;
-    if (actions == NULL || fl__state(session) != FL_SESSION_RUNNING) {
+    Actions *actions = session->play->actions;
+    if (actions == NULL || session->state != FL_SESSION_RUNNING) {
         return;
     }
     follow_members(session, now);
-    trim(session, now);
-    flush(session);
+    remove_unanswering(session, now);
+    trim_order(session, now);
+    follow_motions(session, now);
+    flush_outbox(session);
     FlLagsMessage message;
-    while (actions->started && has_room(actions) &&
-           fl_lags_next(actions->lags, now, &message) == FL_OK) {
-        put(session, FL__OWN_LAGS, message.bytes, message.count, now);
+    while (actions->started && outbox_has_room(actions) &&
+           fl__lags_next(actions->lags, now, &message) == FL_OK) {
+        queue_message(session, MESSAGE_LAGS, message.bytes, message.count, now);
     }
 }
 
 static FlTime deadline(void *self, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
-    const Actions *actions = fl__play(session)->actions;
-    if (actions == NULL || !actions->started || fl__state(session) != FL_SESSION_RUNNING) {
+    const Actions *actions = session->play->actions;
+    if (actions == NULL || !actions->started || session->state != FL_SESSION_RUNNING) {
         return FL_FOREVER;
     }
-    FlTime lags = has_room(actions) ? fl_lags_deadline(actions->lags, now) : FL_FOREVER;
-    FlTime due = fl_action_deadline(session); // what is due already waits for the game, not for us
+    FlTime lags = outbox_has_room(actions) ? fl__lags_deadline(actions->lags, now) : FL_FOREVER;
+    FlTime due = fl__action_deadline(session); // what is due already waits for the game, not for us
     return due > now && due < lags ? due : lags;
 }
 
-// Its messages are events of the session's own types.
 const Feature fl__feature_action = {
     .name = "action",
+    .messages = {MESSAGE_LAGS, 2},
     .advance = advance,
     .deadline = deadline,
+    .message = fl__routed_message,
 };
 
-// ---------------------------------------------------------------- arriving
+// ---------------------------------------------------------------- receiving
 
-bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                       int32_t count, FlTime now)
+bool fl__actions_received(FlSession *session, const RoutedIn *in)
 {
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     if (actions == NULL) {
         return false;
     }
-    actions->heard[head->from] = fl__member_incarnation(session, head->from);
-    follow_members(session, now);
+    actions->joined[in->from] = fl__member_incarnation(session, in->from);
+    follow_members(session, in->now);
     if (!actions->started) {
-        return true; // it does not count us yet
+        return true; // the lags do not count us yet
     }
-    if (head->type == FL__OWN_LAGS) {
-        fl_lags_receive(actions->lags, head->from, bytes, count, now);
+    if (in->kind == MESSAGE_LAGS) {
+        fl__lags_receive(actions->lags, in->from, in->bytes, in->count, in->now);
         return true;
     }
     FlReader reader;
     FlOrdered action;
-    fl_reader_init(&reader, bytes, count);
-    if (head->type != FL__OWN_ACTION || !fl_action_read(&reader, &action)) {
+    fl_reader_init(&reader, in->bytes, in->count);
+    if (!fl__action_read(&reader, &action)) {
         return false;
     }
-    action.writer = head->from;
-    fl_lags_arrived(actions->lags, action.writer, action.stamp, action.play, now);
-    keep(session, &action, now);
+    action.writer = in->from;
+    fl__lags_arrived(actions->lags, action.writer, action.stamp, action.play, in->now);
+    keep_action(session, &action, in->now);
     return true;
 }
 
 // ---------------------------------------------------------------- the game's side
 
-FlResult fl_action_send(FlSession *session, uint16_t type, const void *bytes, int32_t count,
-                        FlTime now)
+FlResult fl_action_send(FlSession *session, FlTime now, uint16_t type, const void *bytes,
+                        int32_t count)
 {
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     if (fl__replaying(session)) {
         return FL_REPLAYING;
     }
     if (actions == NULL || count < 0 || count > FL_ACTION_BYTES) {
         return FL_BAD_VALUE;
     }
-    if (fl__state(session) == FL_SESSION_ENDED) {
+    if (session->state == FL_SESSION_ENDED) {
         return FL_STALE_ID;
     }
     follow_members(session, now);
     FlOrdered action = {.stamp = now, .type = type, .bytes = (const uint8_t *)bytes};
     action.count = count;
-    if (!actions->started || !has_room(actions) || !may_send(session) ||
-        fl_lags_stamp(actions->lags, now, &action.play) != FL_OK) {
+    if (!actions->started || !outbox_has_room(actions) || !may_send(session) ||
+        fl__lags_stamp(actions->lags, now, &action.play) != FL_OK) {
         return FL_WOULD_BLOCK;
     }
-    action.writer = fl__self(session);
+    action.writer = session->self;
     action.sequence = ++actions->sequence;
     uint8_t message[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, message, sizeof message);
-    fl_action_write(&writer, &action);
-    FlResult result = fl_order_put(actions->order, &action);
-    put(session, FL__OWN_ACTION, message, fl_writer_size(&writer), now);
-    fl__count(session, FL_SESSION_ACTIONS_SENT, 1);
+    fl__action_write(&writer, &action);
+    FlResult result = fl__order_put(actions->order, &action);
+    queue_message(session, MESSAGE_ACTION, message, fl_writer_size(&writer), now);
+    fl__count(session, FL_SESSION_ACTIONS_SENT);
     return result;
 }
 
@@ -482,36 +568,44 @@ FlResult fl_action_take(FlSession *session, FlTime now, FlAction *action)
 {
     FlAction none = {0};
     *action = none;
-    Actions *actions = fl__play(session)->actions;
+    Actions *actions = session->play->actions;
     if (actions == NULL) {
         return FL_NOT_FOUND;
     }
     FlOrdered out;
-    FlTime play = fl_lags_play_time(actions->lags, now);
-    if (fl_order_take(actions->order, play, &out) != FL_OK) {
+    FlTime play = fl__lags_play_time(actions->lags, now);
+    if (fl__order_take(actions->order, play, &out) != FL_OK) {
         return FL_NOT_FOUND;
     }
-    fl__count(session, FL_SESSION_ACTIONS_TAKEN, 1);
-    fl__count(session, FL_SESSION_ACTIONS_LATE, out.late ? 1 : 0);
+    fl__count(session, FL_SESSION_ACTIONS_TAKEN);
+    session->count[FL_SESSION_ACTIONS_LATE] += out.late ? 1 : 0;
     action->from = fl__peer_id(session, out.writer);
     action->number = out.writer;
     action->type = out.type;
     action->late = out.late;
     action->play = out.play;
-    action->at = fl_lags_when(actions->lags, out.play);
+    action->at = fl__lags_when(actions->lags, out.play);
     action->bytes = out.bytes;
     action->count = out.count;
     return FL_OK;
 }
 
-FlTime fl_action_deadline(const FlSession *session)
+FlTime fl__action_deadline(const FlSession *session)
 {
-    const Actions *actions = fl__play(session)->actions;
-    FlTime next = actions != NULL ? fl_order_next(actions->order) : FL_FOREVER;
-    return next != FL_FOREVER ? fl_lags_when(actions->lags, next) : FL_FOREVER;
+    const Actions *actions = session->play->actions;
+    FlTime next = actions != NULL ? fl__order_next(actions->order) : FL_FOREVER;
+    return next != FL_FOREVER ? fl__lags_when(actions->lags, next) : FL_FOREVER;
 }
 
-const FlLags *fl_session_lags(const FlSession *session)
+const FlLags *fl__session_lags(const FlSession *session)
 {
-    return fl__play(session)->actions != NULL ? fl__play(session)->actions->lags : NULL;
+    return session->play->actions != NULL ? session->play->actions->lags : NULL;
+}
+
+FlResult fl_session_lags(const FlSession *session, FlTime now, FlLagsStatus *status)
+{
+    const FlLags *lags = fl__session_lags(session);
+    FlLagsStatus none = {0};
+    *status = lags != NULL ? fl__lags_status(lags, now) : none;
+    return lags != NULL ? FL_OK : FL_NOT_FOUND;
 }

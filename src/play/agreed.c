@@ -1,17 +1,20 @@
-// A timeline's inputs, and comparing it with others'. Who plays is agreed_players.c's.
+// A timeline, and comparing it with others'. agreed_players.c: players come and go.
 //
-// Inputs go from the session's rings into the timeline in order, as far as that takes them. What
-// timelines say to each other travels as events of the session's own types, in order, through the
-// host. Hashes of settled states go from everybody to the host and from the host to everybody: that
-// names whoever is not as the host, at a cost that grows with the members and not their square.
+// What
+// timelines send to each other is routed (route.c), in order, through the host. Every member sends
+// hashes of settled states to the host, and the host sends its own to every member: that names each
+// member that differs from the host, at a cost that grows with the members and not their square.
 #include "private.h"
+
+#include "agree/lags.h"
+#include "agree/timeline.h"
 
 enum { HASHES_EVERY = 16 }; // settled ticks
 
 void fl__agreed_destroy(FlSession *session)
 {
-    Joiner *joiner = &fl__play(session)->agreed.joiner;
-    fl_free(&fl__def(session)->alloc, joiner->state, (size_t)joiner->state_bytes);
+    Joiner *joiner = &session->play->agreed.joiner;
+    fl_free(&session->def.alloc, joiner->state, (size_t)joiner->state_bytes);
     joiner->state = NULL;
 }
 
@@ -20,64 +23,39 @@ FlResult fl_session_timeline(FlSession *session, FlTimeline *timeline, bool begu
     Agreed fresh = {.timeline = timeline,
                     .begun = begun,
                     .has_state = begun,
-                    .host = fl__host(session),
+                    .host = session->host,
                     .joiner = {.member = FL__NONE}};
     if (timeline != NULL) {
-        const FlTimelineDef *def = fl_timeline_def(timeline);
-        if (def->input_bytes != fl__def(session)->input_bytes ||
-            def->player_capacity < fl__seat_count(session)) {
+        const FlTimelineDef *def = fl__timeline_def(timeline);
+        if (def->input_bytes != session->def.input_bytes ||
+            def->player_capacity < session->seat_count || session->def.inputs_to_host ||
+            (def->tick_hz > 0 && session->def.action_capacity == 0)) {
             return FL_BAD_VALUE;
         }
         fresh.joiner.state_bytes = def->state_bytes;
-        fresh.joiner.state =
-            (uint8_t *)fl_alloc(&fl__def(session)->alloc, (size_t)def->state_bytes, 1);
+        fresh.joiner.state = (uint8_t *)fl_alloc(&session->def.alloc, (size_t)def->state_bytes, 1);
         if (fresh.joiner.state == NULL) {
             return FL_NO_MEMORY;
         }
         (void)fl_timeline_settled(timeline, &fresh.hashes_next);
         fresh.present = fresh.hashes_next;
+        fresh.by_lags = def->tick_hz > 0 && def->control == FL_CONTROL_LAGS;
     }
     for (int32_t m = 0; m < FL_TIMELINE_PLAYERS; m++) {
-        fresh.told[m] = INT64_MIN;
+        fresh.next[m] = INT64_MIN;
+        fresh.held[m].behind = FL_FOREVER;
     }
     fl__agreed_destroy(session);
-    fl__timeline_set(session, timeline);
-    fl__play(session)->agreed = fresh;
+    session->timeline = timeline;
+    session->play->agreed = fresh;
     return FL_OK;
-}
-
-// ---------------------------------------------------------------- inputs
-
-void fl__agreed_feed(FlSession *session, int32_t member)
-{
-    Agreed *agreed = &fl__play(session)->agreed;
-    const Inputs *in = &fl__play(session)->inputs.of[member];
-    int64_t known = fl_timeline_known(agreed->timeline, member);
-    uint64_t bit = UINT64_C(1) << member;
-    if (known == INT64_MIN || in->newest < 0) {
-        return;
-    }
-    if (((agreed->gone | agreed->resolved) & bit) == 0) {
-        agreed->of[member] = in->of;
-    } else if (agreed->of[member] != in->of) {
-        return; // of whoever has the number now
-    }
-    int64_t tick = agreed->fed[member] > known + 1 ? agreed->fed[member] : known + 1;
-    for (; tick >= in->oldest && tick <= in->newest; tick++) {
-        FlResult result = fl_timeline_input(agreed->timeline, member, tick,
-                                            fl__input_bytes(session, member, tick));
-        if (result == FL_FULL || result == FL_NOT_FOUND) {
-            break; // no room yet, or nobody's yet
-        }
-    }
-    agreed->fed[member] = tick;
 }
 
 // ---------------------------------------------------------------- hashes
 
-static void tell_hashes(FlSession *session)
+static void send_hashes(FlSession *session)
 {
-    Agreed *agreed = &fl__play(session)->agreed;
+    Agreed *agreed = &session->play->agreed;
     int64_t settled;
     (void)fl_timeline_settled(agreed->timeline, &settled);
     bool host = fl__is_host(session);
@@ -85,77 +63,107 @@ static void tell_hashes(FlSession *session)
         FlHashesMessage message = {.first = agreed->hashes_next, .count = HASHES_EVERY};
         for (int32_t i = 0; i < HASHES_EVERY; i++) {
             int64_t tick = message.first + i;
-            if (fl_timeline_hash(agreed->timeline, tick, &message.hash[i]) != FL_OK) {
-                agreed->hashes_next = settled; // forgotten: go on with what is new
+            if (fl__timeline_hash(agreed->timeline, tick, &message.hash[i]) != FL_OK) {
+                agreed->hashes_next = settled; // no longer kept: go on with newer ones
                 return;
             }
         }
         uint8_t bytes[FL_EVENT_SHORT_BYTES];
         FlWriter w;
         fl_writer_init(&w, bytes, sizeof bytes);
-        fl_hashes_message_write(&w, &message);
+        fl__hashes_message_write(&w, &message);
         FL_ASSERT(!w.failed);
-        if (fl__event_own(session, host ? FL__NONE : fl__host(session), FL__OWN_HASHES, bytes,
-                          fl_writer_size(&w)) != FL_OK) {
+        if (fl__routed_send_ordered(session, host ? FL__NONE : session->host, MESSAGE_HASHES, bytes,
+                                    fl_writer_size(&w)) != FL_OK) {
             return;
         }
         agreed->hashes_next += HASHES_EVERY;
     }
 }
 
-static bool hear_hashes(FlSession *session, int32_t from, FlReader *r)
+static bool take_hashes(FlSession *session, int32_t from, FlReader *r)
 {
     FlHashesMessage message;
-    if (!fl_hashes_message_read(r, fl__play(session)->agreed.present, &message)) {
+    if (!fl__hashes_message_read(r, session->play->agreed.present, &message)) {
         return false;
     }
     for (int32_t i = 0; i < message.count; i++) {
-        fl_timeline_hash_heard(fl__play(session)->agreed.timeline, from, message.first + i,
-                               message.hash[i]);
+        fl__timeline_hash_received(session->play->agreed.timeline, from, message.first + i,
+                                   message.hash[i]);
     }
     return true;
 }
 
-// ---------------------------------------------------------------- hearing
+// ---------------------------------------------------------------- receiving
 
-void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                      int32_t count)
+bool fl__agreed_received(FlSession *session, const RoutedIn *in)
 {
+    const Agreed *agreed = &session->play->agreed;
+    if (agreed->timeline == NULL) {
+        return true; // this game has no timeline, or not yet
+    }
+    if (in->from >= session->seat_count) {
+        return false;
+    }
     FlReader r;
-    fl_reader_init(&r, bytes, count);
-    bool sound = true;
-    if (fl__play(session)->agreed.timeline == NULL) {
-        return; // this game has none, or not yet
-    }
-    if (head->from >= fl__seat_count(session)) {
-        fl__count(session, FL_SESSION_MALFORMED, 1);
-        return;
-    }
-    switch (head->type) {
-    case FL__OWN_HASHES:
-        sound = !fl__play(session)->agreed.begun || hear_hashes(session, head->from, &r);
-        break;
-    case FL__OWN_STRETCH:
-        sound = !fl__play(session)->agreed.has_state || fl__agreed_stretch(session, head->from, &r);
-        break;
-    case FL__OWN_ENTER:
-        sound = !fl__play(session)->agreed.has_state || fl__agreed_enter(session, head->from, &r);
-        break;
-    case FL__OWN_SNAPSHOT:
-        sound = fl__agreed_snapshot(session, head->from, &r);
-        break;
+    fl_reader_init(&r, in->bytes, in->count);
+    switch (in->kind) {
+    case MESSAGE_HASHES:
+        return !agreed->begun || take_hashes(session, in->from, &r);
+    case MESSAGE_TICK_RANGE:
+        return !agreed->has_state || fl__agreed_tick_range(session, in->from, &r);
+    case MESSAGE_ENTER:
+        return !agreed->has_state || fl__agreed_enter(session, in->from, &r);
     default:
-        sound = false;
-        break;
+        return fl__agreed_snapshot(session, in->from, &r);
     }
-    fl__count(session, FL_SESSION_MALFORMED, sound ? 0 : 1);
+}
+
+// ---------------------------------------------------------------- settling by lags
+
+/// The tick at a session time, and when a tick begins.
+static int64_t tick_at(const FlTimelineDef *def, FlTime time)
+{
+    FlTime since = fl_span(time, def->tick_from);
+    FlTime seconds = since / FL_SEC(1) - (since % FL_SEC(1) < 0 ? 1 : 0);
+    return seconds * def->tick_hz + (since - seconds * FL_SEC(1)) * def->tick_hz / FL_SEC(1);
+}
+
+static FlTime tick_begins(const FlTimelineDef *def, int64_t tick)
+{
+    FlTime part = (tick % def->tick_hz * FL_SEC(1) + def->tick_hz - 1) / def->tick_hz;
+    return fl_time_add(def->tick_from, tick / def->tick_hz * FL_SEC(1) + part);
+}
+
+/// The settled state is of the time that is shown of all players. All peers have the same lags, so
+/// they settle a tick at one play time.
+static void set_lag(FlSession *session)
+{
+    const Agreed *agreed = &session->play->agreed;
+    const FlTimelineDef *def = fl__timeline_def(agreed->timeline);
+    const FlLags *lags = fl__session_lags(session);
+    FlTime least = FL_FOREVER;
+    FlTime begun = fl_session_local_time(session, tick_begins(def, agreed->present));
+    FlTime now = begun != FL_FOREVER ? fl__time_max(session->now, begun) : session->now;
+    for (int32_t m = 0; m < session->seat_count && m < FL_LAGS_PEERS && lags != NULL; m++) {
+        FlLagsShown shown;
+        if (fl__timeline_plays(agreed->timeline, m, agreed->present) &&
+            fl__lags_shown(lags, m, now, &shown)) {
+            least = fl_time_min(least, shown.time);
+        }
+    }
+    if (least != FL_FOREVER) {
+        int64_t behind = agreed->present - tick_at(def, least) + def->lag_ticks;
+        behind = behind < 0 ? 0 : behind > def->history_ticks ? def->history_ticks : behind;
+        fl_timeline_lag(agreed->timeline, (int32_t)behind);
+    }
 }
 
 // ---------------------------------------------------------------- every frame
 
 FlResult fl_session_advance(FlSession *session, int64_t present)
 {
-    Agreed *agreed = &fl__play(session)->agreed;
+    Agreed *agreed = &session->play->agreed;
     if (agreed->timeline == NULL) {
         return FL_NOT_FOUND;
     }
@@ -163,14 +171,17 @@ FlResult fl_session_advance(FlSession *session, int64_t present)
         return FL_WOULD_BLOCK;
     }
     agreed->present = present > agreed->present ? present : agreed->present;
-    fl__agreed_host(session);
-    for (int32_t member = 0; member < fl__seat_count(session); member++) {
+    fl__agreed_follow_host(session);
+    for (int32_t member = 0; member < session->seat_count; member++) {
         fl__agreed_feed(session, member);
     }
+    if (agreed->by_lags) {
+        set_lag(session);
+    }
     fl_timeline_advance(agreed->timeline, agreed->present);
-    if (fl__state(session) == FL_SESSION_RUNNING && fl__is_complete(session)) {
-        fl__agreed_tell(session);
-        tell_hashes(session);
+    if (session->state == FL_SESSION_RUNNING && session->complete) {
+        fl__agreed_send(session);
+        send_hashes(session);
     }
     return FL_OK;
 }

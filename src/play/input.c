@@ -1,23 +1,27 @@
 // Inputs: a stream per player and tick, sent again with each newer one until it has arrived.
 //
-// Each member's newest `input_ticks` inputs are kept in a ring. A line is sent what its end is not
-// known to have, oldest first, so what is here of a member is always a stretch without gaps: games
-// that step the same inputs everywhere need every one. A line whose end falls behind by a whole
-// ring can never catch up: its end is sent away (FL_LEFT_BEHIND), unless it does its part and the
-// sender fills a ring in no time: then that one is (FL_LEFT_TOO_FAST). The default ring is longer
-// than the time-out at 60 ticks a second, so that a pause that a link survives is none for inputs.
+// Each member's newest `input_ticks` inputs are kept in a ring. Over a connection goes what its
+// other end is not known to have, oldest first, so what is kept of a member is always a tick range
+// without gaps: games that step the same inputs everywhere need every one. A member that falls
+// behind by a whole ring can never catch up: it is removed (FL_LEFT_BEHIND), unless it does its
+// part and the sender fills a ring in no time: then the sender is (FL_LEFT_TOO_FAST). The default
+// ring is longer than the time-out at 60 ticks a second, so that a pause that a link survives is
+// none for inputs.
 //
-// A member's stretch goes into a packet when there is something new in it, or something got lost.
-// Not all members fit into every packet: who found no room comes first in the next one. What a host
-// passes on waits a moment for others' inputs of the same tick, or every arrival would cost a
-// packet to everybody.
+// With `inputs_to_host` gaps are allowed: a server plays on without what is missing, so a member
+// that was away goes on at a later tick, no one waits for it, and no one is sent away.
 //
-// A stretch begins after what is known to have arrived, so whoever gets it can take it. What is
-// under way may be more than fits a packet, on a long way or after events have taken the room: then
-// a stretch is *chained*, it begins after what is under way and is worth something only to who has
-// got that. The receiver does not say so, but arrival times do: it has taken a chained stretch that
-// came after the one before it. If that cannot be told, all is sent again that is not known to be
-// there.
+// A member's tick range goes into a packet when it has something new, or something got lost. Not
+// all members fit into every packet: one that found no room comes first in the next one. What a
+// host relays waits a moment for other members' inputs of the same tick, or every arrival would
+// cost a packet to everybody.
+//
+// A range begins after what is known to have arrived, so every receiver can take it. What is in
+// flight may be more than fits a packet, on a long way or after events have taken the room: then a
+// range is *chained*, it begins after what is in flight and is worth something only to a receiver
+// that has got that. The receiver does not report this, but arrival times do: it has taken a
+// chained range that came after the one before it. If that is uncertain, everything is sent again
+// that is not known to have arrived.
 
 // INPUTS: what a player did.                                     spec/WIRE.md section 7.8
 //
@@ -30,21 +34,24 @@
 //   per tick: the session's input bytes
 #include "private.h"
 
+#include "wire/wire.h"
+
 #include <string.h>
 
 #define INPUTS_HEAD 9
 #define TICKS_AT_MOST 255
-#define TICK_BITS 24          // of an item's value; then the count of a chained stretch, else 0
-#define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: does not do its part
+#define TICK_BITS 24          // of an item's value; then the count of a chained range, else 0
+#define STALLED_FOR FL_SEC(1) // nothing has arrived for so long: the receiver does not do its part
 #define NO_TIME FL_MS(500)
 #define RELAYED_GATHER FL_MS(5)
-#define TOLD_AT_MOST 128 // ticks from before it came, to a newcomer
+#define INPUTS_AGAIN FL_MS(500) // as STATE: on a silent connection nothing shows a loss
+#define SENT_AT_MOST 128        // ticks from before it came, to a newcomer
 
 static uint8_t *bytes_of(const FlSession *session, int32_t member, int64_t tick)
 {
-    int64_t ring = tick & (fl__def(session)->input_ticks - 1);
-    int64_t at = (int64_t)member * fl__def(session)->input_ticks + ring;
-    return &fl__play(session)->inputs.bytes[at * fl__def(session)->input_bytes];
+    int64_t ring = tick & (session->def.input_ticks - 1);
+    int64_t at = (int64_t)member * session->def.input_ticks + ring;
+    return &session->play->inputs.bytes[at * session->def.input_bytes];
 }
 
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick)
@@ -52,102 +59,114 @@ const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t
     return bytes_of(session, member, tick);
 }
 
-static InputWay *way_of(const FlSession *session, int32_t line, int32_t member)
+static InputWay *way_of(const FlSession *session, int32_t connection, int32_t member)
 {
-    return &fl__play(session)->inputs.way[line * fl__member_count(session) + member];
+    return &session->play->inputs.way[connection * session->member_count + member];
 }
 
-// A member's inputs go over this line again: what it got by another way is not known, so the last
-// half of what is here is told.
-static void resume(FlSession *session, int32_t line, int32_t member)
+// A member's inputs go over this connection again: what the other end got by another way is not
+// known, so the last half of what is kept is sent.
+static void resume_inputs(FlSession *session, int32_t connection, int32_t member)
 {
-    const Inputs *in = &fl__play(session)->inputs.of[member];
-    int64_t from = in->newest - fl__def(session)->input_ticks / 2;
-    InputWay *way = way_of(session, line, member);
+    const Inputs *in = &session->play->inputs.of[member];
+    int64_t from = in->newest - session->def.input_ticks / 2;
+    InputWay *way = way_of(session, connection, member);
     way->acked = from > way->acked ? from : way->acked;
     way->acked = in->newest < 0 ? -1 : way->acked;
     way->sent = way->acked;
 }
 
-static void line_opened(FlSession *session, int32_t line)
+static InputTurn *turn_of(const FlSession *session, int32_t connection)
 {
-    for (int32_t member = 0; member < fl__member_count(session); member++) {
-        int64_t before = fl__play(session)->inputs.of[member].oldest - 1;
+    return &session->play->inputs.turn[connection];
+}
+
+static void connection_opened(FlSession *session, int32_t connection)
+{
+    turn_of(session, connection)->again = FL_FOREVER;
+    for (int32_t member = 0; member < session->member_count; member++) {
+        int64_t before = session->play->inputs.of[member].oldest - 1;
         InputWay fresh = {before, before, FL_FOREVER, INT64_MIN};
-        *way_of(session, line, member) = fresh;
-        resume(session, line, member); // half a ring is left for what comes meanwhile
-        int64_t from = fl__play(session)->inputs.of[member].newest - TOLD_AT_MOST;
-        InputWay *way = way_of(session, line, member);
+        *way_of(session, connection, member) = fresh;
+        resume_inputs(session, connection, member); // half a ring is left for what comes meanwhile
+        int64_t from = session->play->inputs.of[member].newest - SENT_AT_MOST;
+        InputWay *way = way_of(session, connection, member);
         way->acked = way->sent = from > way->acked ? from : way->acked;
     }
 }
 
-// Do this member's inputs go over this line?
-static bool goes(const FlSession *session, int32_t member, int32_t line)
+// Do this member's inputs go over this connection?
+static bool goes(const FlSession *session, int32_t member, int32_t connection)
 {
-    int32_t to = fl__line_member(session, line);
-    if (member == to || fl__play(session)->inputs.of[member].newest < 0) {
+    int32_t to = fl__connection_member(session, connection);
+    if (member == to || session->play->inputs.of[member].newest < 0) {
         return false;
     }
-    if (member == fl__self(session)) {
-        return fl__line_answers(session, line);
+    bool waits =
+        session->topology == FL_TOPOLOGY_CROWD && fl__connection_direct(session, connection);
+    if (waits || (session->def.inputs_to_host && to != session->host)) {
+        return false;
     }
-    return fl__is_host(session) && fl__topology(session) != FL_TOPOLOGY_MESH &&
+    if (member == session->self) {
+        return fl__connection_reaches(session, connection);
+    }
+    return fl__is_host(session) && session->topology != FL_TOPOLOGY_MESH &&
            !fl__member_without_us(session, member, to);
 }
 
-// Is there something that this line was not sent, or that got lost?
-static bool waits(const FlSession *session, int32_t member, int32_t index)
+// Is there something that was not sent over this connection, or that got lost?
+static bool waits(const FlSession *session, int32_t member, int32_t connection)
 {
-    return fl__play(session)->inputs.of[member].newest > way_of(session, index, member)->sent &&
-           goes(session, member, index);
+    return session->play->inputs.of[member].newest > way_of(session, connection, member)->sent &&
+           goes(session, member, connection);
 }
 
-// Our own are urgent; what a host passes on waits for company.
-static Want want(const void *self, int32_t index, FlTime now)
+// Our own are urgent; what a host relays waits for company.
+static Want want(const void *self, int32_t connection, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
-    Want want = {now, 0, INPUTS_HEAD + fl__def(session)->input_bytes, 0};
-    if (fl__def(session)->input_bytes == 0) {
+    Want want = {now, 0, INPUTS_HEAD + session->def.input_bytes, 0, 0};
+    if (session->def.input_bytes == 0) {
         return fl__want_none();
     }
-    if (fl__self(session) != FL__NONE && waits(session, fl__self(session), index)) {
+    if (session->self != FL__NONE && waits(session, session->self, connection)) {
         return want;
     }
     want.gather_ns = RELAYED_GATHER;
-    for (int32_t member = 0; member < fl__member_count(session); member++) {
-        if (waits(session, member, index)) {
+    for (int32_t member = 0; member < session->member_count; member++) {
+        if (waits(session, member, connection)) {
             return want;
         }
     }
-    return fl__want_none();
+    Want again = {.at = turn_of(session, connection)->again};
+    return again;
 }
 
 // ---------------------------------------------------------------- out
 
 /// What of a member's inputs goes into a packet next.
-typedef struct Stretch {
+typedef struct TickRange {
     int64_t first, count;
     bool chained;
-} Stretch;
+} TickRange;
 
-static Stretch next_stretch(const FlSession *session, const Inputs *in, const InputWay *way,
+static TickRange next_range(const FlSession *session, const Inputs *in, const InputWay *way,
                             int32_t room)
 {
-    int64_t fits = (room - INPUTS_HEAD) / fl__def(session)->input_bytes;
+    int64_t fits = (room - INPUTS_HEAD) / session->def.input_bytes;
     fits = fits < TICKS_AT_MOST ? fits : TICKS_AT_MOST;
     int64_t known = way->acked + 1 > in->oldest ? way->acked + 1 : in->oldest;
     bool chained = in->newest - known + 1 > fits && way->sent >= known;
     int64_t first = chained ? way->sent + 1 : known;
     int64_t count = in->newest - first + 1;
-    Stretch stretch = {first, count < fits ? count : fits, chained};
-    return stretch;
+    TickRange range = {first, count < fits ? count : fits, chained};
+    return range;
 }
 
 static void write_member(FlSession *session, PacketOut *out, int32_t member)
 {
-    InputWay *way = way_of(session, out->index, member);
-    Stretch s = next_stretch(session, &fl__play(session)->inputs.of[member], way, out->left);
+    InputWay *way = way_of(session, out->connection, member);
+    TickRange s = next_range(session, &session->play->inputs.of[member], way, out->left);
     if (s.count <= 0) {
         return;
     }
@@ -159,45 +178,47 @@ static void write_member(FlSession *session, PacketOut *out, int32_t member)
     fl_writer_put(w, (uint64_t)newest & 0xffffffffu, 32);
     fl_writer_put(w, (uint64_t)s.count, 8);
     for (int64_t tick = s.first; tick <= newest; tick++) {
-        fl_writer_bytes(w, bytes_of(session, member, tick), fl__def(session)->input_bytes);
+        fl_writer_bytes(w, bytes_of(session, member, tick), session->def.input_bytes);
     }
     way->sent = newest > way->sent ? newest : way->sent;
     way->since = way->since == FL_FOREVER ? out->now : way->since;
     uint32_t chain = s.chained ? (uint32_t)s.count << TICK_BITS : 0;
     fl__packet_note(out, member, ((uint32_t)newest & ((1u << TICK_BITS) - 1)) | chain);
-    out->left -= INPUTS_HEAD + (int32_t)s.count * fl__def(session)->input_bytes;
+    out->left -= INPUTS_HEAD + (int32_t)s.count * session->def.input_bytes;
+    FlTime acks = 2 * session->def.tuning.link.ack_delay_ns; // reports of arrivals may rest
+    turn_of(session, out->connection)->again =
+        fl_time_add(out->now, fl__time_max(acks, INPUTS_AGAIN));
 }
 
 static void write(void *self, PacketOut *out)
 {
     FlSession *session = (FlSession *)self;
-    if (fl__def(session)->input_bytes == 0) {
+    if (session->def.input_bytes == 0) {
         return;
     }
-    int32_t begin = fl__play(session)->inputs.turn[out->index];
-    for (int32_t i = 0; i < fl__member_count(session); i++) {
-        int32_t member = (begin + i) % fl__member_count(session);
-        if (!waits(session, member, out->index)) {
+    int32_t begin = turn_of(session, out->connection)->member;
+    for (int32_t i = 0; i < session->member_count; i++) {
+        int32_t member = (begin + i) % session->member_count;
+        if (!waits(session, member, out->connection)) {
             continue;
         }
         write_member(session, out, member);
-        if (waits(session, member, out->index)) { // no room for all of it
-            fl__play(session)->inputs.turn[out->index] = member;
+        if (waits(session, member, out->connection)) { // no room for all of it
+            turn_of(session, out->connection)->member = member;
             break;
         }
     }
 }
 
-static void outcome(void *self, int32_t line, const Item *item, const Fate *fate)
+static void settle(FlSession *session, int32_t connection, const Item *item, const Fate *fate)
 {
-    FlSession *session = (FlSession *)self;
     FlTime arrived = fate->arrived_remote;
     int32_t member = item->index;
-    InputWay *way = way_of(session, line, member);
-    int64_t tick = fl_unwrap(way->sent, item->value & ((1u << TICK_BITS) - 1), TICK_BITS);
+    InputWay *way = way_of(session, connection, member);
+    int64_t tick = fl__unwrap(way->sent, item->value & ((1u << TICK_BITS) - 1), TICK_BITS);
     int64_t chain = item->value >> TICK_BITS;
-    if (tick > fl__play(session)->inputs.of[member].newest) {
-        return; // of somebody who had the number before
+    if (tick > session->play->inputs.of[member].newest) {
+        return; // of a former member with this number
     }
     bool taken = chain == 0 || (tick - chain <= way->acked && arrived > way->acked_at);
     if (!fate->delivered || (!taken && tick > way->acked)) {
@@ -206,7 +227,25 @@ static void outcome(void *self, int32_t line, const Item *item, const Fate *fate
         way->acked = tick;
         way->acked_at = arrived;
         way->sent = tick > way->sent ? tick : way->sent;
-        way->since = way->sent > tick ? fl__heard_at(session) : FL_FOREVER;
+        way->since = way->sent > tick ? fl__datagram_came_at(session) : FL_FOREVER;
+    }
+}
+
+static void outcome(void *self, int32_t connection, const Item *items, int32_t count,
+                    const Fate *fate)
+{
+    for (int32_t i = 0; i < count; i++) {
+        settle((FlSession *)self, connection, &items[i], fate);
+    }
+}
+
+// Inputs that are still in flight long after the last ones went are sent again.
+static void look(void *self, int32_t connection, FlTime now)
+{
+    FlSession *session = (FlSession *)self;
+    if (now >= turn_of(session, connection)->again) {
+        turn_of(session, connection)->again = FL_FOREVER;
+        fl__manifest_give_up(session, connection, fl__feature_row(session, &fl__feature_input));
     }
 }
 
@@ -214,33 +253,34 @@ static void outcome(void *self, int32_t line, const Item *item, const Fate *fate
 
 static void wake_all(FlSession *session)
 {
-    for (int32_t i = 0; i < fl__line_count(session); i++) {
-        if (fl__line_used(session, i)) {
-            fl__line_look(session, i);
+    for (int32_t i = 0; i < session->connection_count; i++) {
+        if (fl__connection_used(session, i)) {
+            fl__connection_wake(session, i);
         }
     }
 }
 
-// Makes room for one more tick of a member: whoever has not got the one that falls out never will.
-// False: its sender is to blame, and has been sent away.
-static bool push_out(FlSession *session, int32_t member, FlTime now)
+// Makes room for one more tick of a member: a receiver that has not got the one that falls out
+// never will. False: the sender is to blame, and has been removed.
+static bool drop_oldest(FlSession *session, int32_t member, FlTime now)
 {
-    Inputs *in = &fl__play(session)->inputs.of[member];
-    if (in->newest - in->oldest + 1 < fl__def(session)->input_ticks) {
+    Inputs *in = &session->play->inputs.of[member];
+    if (in->newest - in->oldest + 1 < session->def.input_ticks) {
         return true;
     }
-    for (int32_t i = 0; i < fl__line_count(session); i++) {
+    for (int32_t i = 0; i < session->connection_count; i++) {
         const InputWay *way = way_of(session, i, member);
-        if (!fl__line_used(session, i) || !goes(session, member, i) || way->acked >= in->oldest) {
+        if (!fl__connection_used(session, i) || !goes(session, member, i) ||
+            way->acked >= in->oldest) {
             continue;
         }
         bool stalled = way->since != FL_FOREVER && fl_span(now, way->since) > STALLED_FOR;
         bool blame_sender = fl_span(now, in->ring_before) < NO_TIME && !stalled;
-        int32_t out = blame_sender ? fl__member_line(session, member) : i;
-        fl__count(session, FL_SESSION_BEHIND, 1);
-        if (out != FL__NONE) {
+        int32_t removed = blame_sender ? fl__member_connection(session, member) : i;
+        fl__count(session, FL_SESSION_BEHIND);
+        if (removed != FL__NONE) {
             FlLeft why = blame_sender ? FL_LEFT_TOO_FAST : FL_LEFT_BEHIND;
-            fl__line_lost(session, out, why, now);
+            fl__connection_lost(session, removed, why, now);
         }
         if (blame_sender) {
             return false;
@@ -250,38 +290,42 @@ static bool push_out(FlSession *session, int32_t member, FlTime now)
     return true;
 }
 
-// False: this was too much, and its sender is gone.
+// False: this was too much, and its sender has been removed.
 static bool take_tick(FlSession *session, int32_t member, int64_t tick, const uint8_t *bytes,
                       FlTime now)
 {
-    Inputs *in = &fl__play(session)->inputs.of[member];
+    Inputs *in = &session->play->inputs.of[member];
     if (in->newest < 0) {
         in->oldest = tick;
         in->newest = tick - 1;
         in->ring_at = now;
         in->ring_before = now;
-        for (int32_t i = 0; i < fl__line_count(session); i++) {
+        for (int32_t i = 0; i < session->connection_count; i++) {
             InputWay fresh = {tick - 1, tick - 1, FL_FOREVER, INT64_MIN};
             *way_of(session, i, member) = fresh;
         }
     }
-    if (tick != in->newest + 1) {
-        return true; // here already, or a gap that the sender will fill
+    if (tick > in->newest + 1 && session->def.inputs_to_host) {
+        in->oldest = tick; // a server has no use for what is missing: it comes too late
+        in->newest = tick - 1;
     }
-    if (!push_out(session, member, now)) {
+    if (tick != in->newest + 1) {
+        return true; // received already, or a gap that the sender will fill
+    }
+    if (!drop_oldest(session, member, now)) {
         return false;
     }
-    memcpy(bytes_of(session, member, tick), bytes, (size_t)fl__def(session)->input_bytes);
+    memcpy(bytes_of(session, member, tick), bytes, (size_t)session->def.input_bytes);
     in->newest = tick;
-    if (tick % fl__def(session)->input_ticks == 0) {
+    if (tick % session->def.input_ticks == 0) {
         in->ring_before = in->ring_at;
         in->ring_at = now;
     }
-    fl__count(session, FL_SESSION_INPUTS_TAKEN, member != fl__self(session) ? 1 : 0);
+    session->count[FL_SESSION_INPUTS_TAKEN] += member != session->self ? 1 : 0;
     return true;
 }
 
-// Inputs may come before the word that their player is there, and what has arrived once is not said
+// Inputs may come before the announcement of their player, and what has arrived once is not sent
 // again: so they are kept for it.
 static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
 {
@@ -290,9 +334,9 @@ static bool are_wanted(FlSession *session, int32_t member, uint8_t of)
         return of == (uint8_t)incarnation;
     }
     if (incarnation != 0 && (uint8_t)(of - (uint8_t)incarnation - 1u) >= 0x80u) {
-        return false; // of somebody who has left
+        return false; // of a member that has left
     }
-    Inputs *in = &fl__play(session)->inputs.of[member];
+    Inputs *in = &session->play->inputs.of[member];
     if (in->of != of) {
         Inputs fresh = {.newest = -1, .of = of};
         *in = fresh;
@@ -315,9 +359,9 @@ static bool read_inputs(const FlSession *session, FlReader *r, InputsIn *in)
     in->of = (uint8_t)fl_reader_take(r, 8);
     in->low = fl_reader_take(r, 32);
     in->count = (int32_t)fl_reader_take(r, 8);
-    in->bytes = fl_reader_bytes(r, in->count * fl__def(session)->input_bytes);
-    return in->bytes != NULL && in->count > 0 && fl__def(session)->input_bytes > 0 &&
-           in->member < fl__member_count(session);
+    in->bytes = fl_reader_bytes(r, in->count * session->def.input_bytes);
+    return in->bytes != NULL && in->count > 0 && session->def.input_bytes > 0 &&
+           in->member < session->member_count;
 }
 
 static bool skip(const void *self, PacketIn *packet)
@@ -334,36 +378,41 @@ static void take(void *self, PacketIn *packet)
         return;
     }
     bool theirs =
-        in.member == packet->from || (!fl__is_host(session) && packet->from == fl__host(session));
-    if (!theirs || in.member == fl__self(session) || !are_wanted(session, in.member, in.of)) {
-        fl__line_foreign(session, packet->line);
+        in.member == packet->from || (!fl__is_host(session) && packet->from == session->host);
+    if (!theirs || in.member == session->self || !are_wanted(session, in.member, in.of)) {
+        fl__connection_foreign(session, packet->connection);
         return;
     }
-    int64_t known = fl__play(session)->inputs.of[in.member].newest;
-    int64_t newest = known < 0 ? (int64_t)in.low : fl_unwrap(known, in.low, 32);
+    int64_t known = session->play->inputs.of[in.member].newest;
+    int64_t newest = known < 0 ? (int64_t)in.low : fl__unwrap(known, in.low, 32);
     int64_t first = newest - in.count + 1;
     bool going_on = true;
     for (int64_t tick = first > 0 ? first : 0; tick <= newest && going_on; tick++) {
-        const uint8_t *input = in.bytes + (tick - first) * fl__def(session)->input_bytes;
-        going_on = take_tick(session, in.member, tick, input, fl__heard_at(session));
+        const uint8_t *input = in.bytes + (tick - first) * session->def.input_bytes;
+        going_on = take_tick(session, in.member, tick, input, fl__datagram_came_at(session));
     }
-    if (fl__play(session)->inputs.of[in.member].newest > known && fl__is_host(session)) {
-        wake_all(session);
+    const Inputs *now = &session->play->inputs.of[in.member];
+    if (now->newest > known && fl__is_host(session)) {
+        int64_t oldest_new = known + 1 > now->oldest ? known + 1 : now->oldest;
+        fl__predict_input_came(session, in.member, oldest_new);
+        if (!session->def.inputs_to_host) {
+            wake_all(session);
+        }
     }
 }
 
 static void changed(void *self, const Change *change)
 {
     FlSession *session = (FlSession *)self;
-    if (change->kind == CHANGE_LINE_OPENED) {
-        line_opened(session, change->line);
-    } else if (change->kind == CHANGE_WAY) {
-        resume(session, change->line, change->member);
+    if (change->kind == CHANGE_CONNECTION_OPENED) {
+        connection_opened(session, change->connection);
+    } else if (change->kind == CHANGE_ROUTE) {
+        resume_inputs(session, change->connection, change->member);
     } else if (change->kind == CHANGE_MEMBER_CAME) {
         uint8_t of = (uint8_t)fl__member_incarnation(session, change->member);
-        if (fl__play(session)->inputs.of[change->member].of != of) { // else they have come already
+        if (session->play->inputs.of[change->member].of != of) { // else they have come already
             Inputs none = {.newest = -1, .of = of};
-            fl__play(session)->inputs.of[change->member] = none;
+            session->play->inputs.of[change->member] = none;
         }
     }
 }
@@ -377,35 +426,66 @@ const Feature fl__feature_input = {
     .skip = skip,
     .take = take,
     .outcome = outcome,
+    .look = look,
     .changed = changed,
 };
 
 // ---------------------------------------------------------------- the game's side
+
+// The other end of a connection has not acknowledged the oldest of our inputs, which the next one
+// would replace. Whoever acknowledges none at all does not make us wait; but for the host we do.
+static bool lacks_a_ring(FlSession *session, int32_t connection)
+{
+    const InputWay *way = way_of(session, connection, session->self);
+    int64_t newest = session->play->inputs.of[session->self].newest;
+    if (session->def.inputs_to_host || !fl__connection_used(session, connection) ||
+        !goes(session, session->self, connection) ||
+        newest - way->acked < session->def.input_ticks) {
+        return false;
+    }
+    bool stalled = way->since != FL_FOREVER && fl_span(session->now, way->since) > STALLED_FOR;
+    if (!stalled || fl__connection_member(session, connection) == session->host) {
+        return true;
+    }
+    fl__count(session, FL_SESSION_BEHIND);
+    fl__connection_lost(session, connection, FL_LEFT_BEHIND, session->now);
+    return false;
+}
 
 FlResult fl_input_set(FlSession *session, int64_t tick, const void *bytes)
 {
     if (fl__replaying(session)) {
         return FL_REPLAYING;
     }
-    if (fl__def(session)->input_bytes == 0 || tick < 0) {
+    if (session->def.input_bytes == 0 || tick < 0) {
         return FL_BAD_VALUE;
     }
-    if (!fl__is_complete(session)) {
+    if (session->state == FL_SESSION_ENDED) {
+        return FL_STALE_ID;
+    }
+    if (!session->complete) {
         return FL_WOULD_BLOCK;
     }
-    int32_t self = fl__self(session);
-    Inputs *in = &fl__play(session)->inputs.of[self];
-    if (in->newest >= 0 && tick != in->newest + 1) {
+    int32_t self = session->self;
+    Inputs *in = &session->play->inputs.of[self];
+    bool gap = in->newest >= 0 && tick > in->newest + 1 && session->def.inputs_to_host;
+    if (in->newest >= 0 && tick != in->newest + 1 && !gap) {
         return FL_OUT_OF_ORDER;
     }
-    for (int32_t i = 0; i < fl__line_count(session); i++) {
-        bool slow = fl__line_used(session, i) && goes(session, self, i) &&
-                    in->newest - way_of(session, i, self)->acked >= fl__def(session)->input_ticks;
-        if (slow) {
+    if (gap) {
+        in->oldest = tick;
+        in->newest = tick - 1;
+    }
+    for (int32_t i = 0; i < session->connection_count; i++) {
+        if (gap) {
+            InputWay fresh = {tick - 1, tick - 1, FL_FOREVER, INT64_MIN};
+            *way_of(session, i, self) = fresh;
+        }
+        if (lacks_a_ring(session, i)) {
             return FL_WOULD_BLOCK;
         }
     }
-    if (in->newest >= 0 && in->newest - in->oldest + 1 == fl__def(session)->input_ticks) {
+    if (in->newest >= 0 && in->newest - in->oldest + 1 == session->def.input_ticks) {
         in->oldest++;
     }
     (void)take_tick(session, self, tick, (const uint8_t *)bytes, 0); // room was made above
@@ -420,7 +500,7 @@ FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick, con
     if (member == FL__NONE) {
         return FL_STALE_ID;
     }
-    const Inputs *in = &fl__play(session)->inputs.of[member];
+    const Inputs *in = &session->play->inputs.of[member];
     if (in->newest < 0 || tick < in->oldest || tick > in->newest) {
         return FL_NOT_FOUND;
     }
@@ -431,5 +511,5 @@ FlResult fl_input_get(const FlSession *session, FlPeerId peer, int64_t tick, con
 int64_t fl_input_newest(const FlSession *session, FlPeerId peer)
 {
     int32_t member = fl__member_of(session, peer);
-    return member == FL__NONE ? -1 : fl__play(session)->inputs.of[member].newest;
+    return member == FL__NONE ? -1 : session->play->inputs.of[member].newest;
 }

@@ -1,30 +1,76 @@
 // Private to module `play`: what games say to each other.
 //
 //   play.c            making and ending it
-//   event.c           events: sending, relaying, taking
+//   route.c           messages that a host relays: events and those of the rest of this module
+//   event.c           events: sending; unreliable.c: those that may be lost; event_ring.c: those
+//   that
+//                     wait for the game
 //   input.c           inputs
 //   action.c          actions: played in one order and at one time everywhere
-//   agreed.c          a timeline's inputs, and comparing it; agreed_players.c: who plays
+//   agreed.c          a timeline's inputs, and comparing it; agreed_players.c: which members play
+//   predict.c         prediction: the host's side; predict_own.c: a client's
+//   call.c            calls: asking, deciding, answering, passing on; call_hit.c: hits
 #ifndef FAIRLEAD_PLAY_PRIVATE_H
 #define FAIRLEAD_PLAY_PRIVATE_H
 
+#include "agree/call.h"
 #include "base/private.h"
-#include "core/core.h"
+#include "entity/entity.h"
 #include "play/play.h"
 
-/// An event that somebody's full queue holds up.
-typedef struct Held {
-    uint8_t *bytes; // MESSAGE_ROOM
-    int32_t count;  // 0: none
-    int32_t to;     // members from this number on have not got it
-} Held;
+#define ROUTED_KINDS (MESSAGE_SNAPSHOT - MESSAGE_EVENT + 1)
 
-/// Events that arrived and wait to be taken: bytes in a ring, each with its length before it.
-typedef struct EventRing {
-    uint8_t *bytes;
-    int32_t capacity;
-    int64_t head, tail; // bytes ever put in, and taken
-} EventRing;
+/// Routed messages: to whom. ROUTE_TO_ALL, or a list of members' numbers.
+#define ROUTE_TO_ALL 0
+#define ROUTE_TO_AT_MOST 64
+
+/// What precedes the body of a routed message: a host relays it by this to everybody it is for.
+typedef struct RouteHead {
+    uint8_t kind;     ///< MESSAGE_EVENT to MESSAGE_SNAPSHOT.
+    uint16_t from;    ///< Members' numbers.
+    uint8_t delivery; ///< As it is to be relayed: 0 ordered, 1 unordered, 2 quickest.
+    int32_t to_count; ///< ROUTE_TO_ALL: all others.
+    uint16_t to[ROUTE_TO_AT_MOST];
+} RouteHead;
+
+/// Followed by the body, to the end. Writing puts the kind first; reading starts after it.
+void fl__route_head_write(FlWriter *w, const RouteHead *m);
+bool fl__route_head_read(FlReader *r, uint8_t kind, RouteHead *m);
+
+typedef struct RoutedIn RoutedIn;
+
+/// One kind of routed message.
+typedef struct RoutedKind {
+    bool (*take)(FlSession *session, const RoutedIn *in);      // false: no sender writes that
+    bool (*reaches)(const FlSession *session, int32_t member); // host: relay there? NULL: always
+    int32_t least;                                             // bytes of a body
+    uint8_t kind;
+    bool ordered_if_full; // a full window of unordered messages does not stop it
+    bool agreed;          // all must get the same: in a star the host relays it to all
+} RoutedKind;
+
+/// What is relayed for one member.
+typedef struct RouteQuota {
+    double bytes; // left
+    FlTime at;    // then
+    FlTime until; // nothing more is taken before
+} RouteQuota;
+
+#define ROUTE_LOG_BYTES 65536u
+
+/// Relays in progress. Places in the log count bytes and never go back.
+typedef struct Routes {
+    const RoutedKind *kinds; // of messages, from MESSAGE_EVENT on
+    uint8_t *log;            // a ring
+    uint64_t log_begin, log_end;
+    uint64_t *cursor;      // [connection]: what its member gets next
+    FlTime *behind_since;  // [connection]: since when that is not the end,
+    uint64_t *behind_from; // and what it was then
+    uint64_t *held;        // [1 + connection]: bytes in the log that came from there; 0: ours
+    RouteQuota *quota;     // [connection]
+    FlTime quota_next;     // when a sender's messages may be taken again
+    bool retry_messages;   // messages may wait in links for room that there is now
+} Routes;
 
 /// One member's inputs.
 typedef struct Inputs {
@@ -34,128 +80,214 @@ typedef struct Inputs {
     uint8_t of;             // low bits of the incarnation whose these are
 } Inputs;
 
-/// How far one member's inputs have got over one line.
+/// How far one member's inputs have got over one connection.
 typedef struct InputWay {
     int64_t acked;   // ticks up to here have arrived,
-    int64_t sent;    // up to here are under way; what was lost is not
-    FlTime since;    // something is under way, and nothing has arrived; FL_FOREVER: nothing is
-    FlTime acked_at; // when `acked` was there, by the other end's link clock
+    int64_t sent;    // up to here are in flight; what was lost is not
+    FlTime since;    // since when ticks are in flight and none has arrived; FL_FOREVER: none are
+    FlTime acked_at; // when `acked` arrived, by the other end's link clock
 } InputWay;
 
-/// Host: whom a state is being given, and how far that is. It takes as many frames as it needs, so
-/// the state is a copy.
+/// Host: the newcomer that is being sent a state, and how far that is. Sending takes as many frames
+/// as it needs, so the state is a copy.
 typedef struct Joiner {
-    int32_t member;  // FL__NONE: nobody
+    int32_t member;  // FL__NONE: there is none
     int32_t offset;  // of the part of the state that goes next; FL__NONE: it is not copied yet
-    int32_t player;  // after it: whose inputs go next,
-    int64_t told;    // from which tick on; INT64_MIN: who it is goes first
-    int64_t settled; // which state it is
-    int64_t tick;    // the first one it plays at the earliest,
-    int64_t lead;    // and so many after all has been told
+    int32_t player;  // after the state: the player whose inputs go next,
+    int64_t next;    // from which tick on; INT64_MIN: its ENTER goes first
+    int64_t settled; // the tick of the state
+    int64_t tick;    // the first one that the newcomer plays at the earliest,
+    int64_t lead;    // and so many ticks after everything has been sent
     uint8_t *state;
     int32_t state_bytes;
 } Joiner;
 
 /// What concerns the game's timeline. Players are members, by number; masks have a bit for each.
+/// A player on whose inputs the others wait.
+typedef struct Held {
+    int64_t known;   // its newest input, as it was when we last looked,
+    FlTime since;    // since when,
+    int64_t present; // and the present then
+    FlTime behind;   // since when it is far behind; FL_FOREVER: it is not
+} Held;
+
 typedef struct Agreed {
     FlTimeline *timeline; // the game's; NULL: none
-    bool has_state;       // it has begun with one,
-    bool begun;           // and knows who plays
+    bool has_state;       // the timeline has a state to begin with,
+    bool begun;           // and knows which members play
+    bool by_lags;         // it settles at play times
     int32_t host;         // as it was when we last looked
     int64_t present;
-    int64_t hashes_next; // the settled state to be told of next
-    uint64_t gone;       // they have left, and their last tick is not known yet,
-    uint64_t resolved;   // or is
-    uint64_t inherited;  // they had left when the host changed, and the new one says so again
-    uint64_t owed;       // what we have of them is to be told: to the host, or as the host
-    int64_t tell_again;  // when what we have of those who are gone is told again
-    int64_t fed[FL_TIMELINE_PLAYERS];    // the next tick of each
-    uint8_t of[FL_TIMELINE_PLAYERS];     // low bits of the incarnation that plays
-    uint64_t tails[FL_TIMELINE_PLAYERS]; // host: of each who is gone: who has told what it has,
-    FlTime since[FL_TIMELINE_PLAYERS];   // and since when that is awaited; FL_FOREVER: not yet
-    int64_t told[FL_TIMELINE_PLAYERS];   // the next tick to be told of each; INT64_MIN: the first
+    int64_t hashes_next;  // the settled state whose hash is sent next
+    uint64_t gone;        // players that have left, and whose last tick is not known yet,
+    uint64_t resolved;    // or is
+    uint64_t inherited;   // of these, those that had left when the host changed
+    uint64_t reports_due; // leavers whose inputs we have to send: to the host, or as the host
+    int64_t report_again; // the tick at which a client sends what it has of leavers again
+    int64_t fed[FL_TIMELINE_PLAYERS];       // the next tick of each
+    uint8_t of[FL_TIMELINE_PLAYERS];        // low bits of the incarnation that plays
+    uint64_t reported[FL_TIMELINE_PLAYERS]; // host, of each leaver: members that have sent theirs,
+    FlTime since[FL_TIMELINE_PLAYERS];      // and since when it waits for them; FL_FOREVER: not yet
+    int64_t next[FL_TIMELINE_PLAYERS];      // of each leaver: the next tick to send; INT64_MIN: all
+    Held held[FL_TIMELINE_PLAYERS];         // host, of each player
     Joiner joiner;
 } Agreed;
 
 typedef struct Actions Actions; // action.c's own
+typedef struct Predict Predict; // predicted.h
 
-/// Events on their way: what arrived, and what somebody's full queue holds up.
+/// Events that were received and wait for the game: bytes in a ring, each with its length before
+/// it.
 typedef struct Events {
-    EventRing ring;
-    Held own;                    // a host's
-    Held *from;                  // [line]: an event from there that waits to be passed on
-    uint8_t *held;               // their bytes
-    int32_t held_count;          // of all of them, those in use
-    bool stuck;                  // messages may wait in links for room that there is now
+    Fl__Ring ring;
     uint8_t taken[MESSAGE_ROOM]; // the event last given to the game
 } Events;
 
-/// Everybody's inputs.
+#define UNRELIABLE_POOL 64
+
+typedef struct Waiting Waiting; // unreliable.c's own
+
+/// Unreliable events that wait for packets with room for them.
+typedef struct Unreliable {
+    Waiting *entry;                   // UNRELIABLE_POOL of them
+    uint64_t *due;                    // [entry][connection words]
+    int32_t left;                     // bits set in it
+    uint16_t next[FL_EVENT_CHANNELS]; // our own sequences
+    uint16_t *newest;                 // [member][FL_EVENT_CHANNELS] that came,
+    uint16_t *known;                  // [member] if any did: a bit for each channel
+} Unreliable;
+
+/// How far inputs have got over one connection.
+typedef struct InputTurn {
+    int32_t member; // whose inputs found no room last time
+    FlTime again;   // inputs went out, and have arrived by then or go again; else FL_FOREVER
+} InputTurn;
+
+/// The inputs of all members.
 typedef struct InputStore {
-    Inputs *of;     // [member]
-    uint8_t *bytes; // [member][tick % input_ticks][input_bytes]
-    InputWay *way;  // [line][member]
-    int32_t *turn;  // [line]: the member whose inputs found no room last time
+    Inputs *of;      // [member]
+    uint8_t *bytes;  // [member][tick % input_ticks][input_bytes]
+    InputWay *way;   // [connection][member]
+    InputTurn *turn; // [connection]
 } InputStore;
 
 struct FlPlay {
+    Routes routes;
     Events events;
+    Unreliable unreliable;
     InputStore inputs;
     Agreed agreed;
     Actions *actions; // NULL: none in this session
+    Predict *predict; // NULL: the host does not decide
 };
+
+struct Calls {
+    FlCalls *table;
+    FlHitRules rules;
+    bool has_rules;
+};
+
+// ---------------------------------------------------------------- call.c, call_hit.c
+
+FlResult fl__play_calls_create(FlSession *session);
+void fl__play_calls_destroy(FlSession *session);
+
+/// A hit that cannot be: it has no sound arguments, or is not what we showed the shooter. What
+/// others show it they look at. Any other call can be.
+bool fl__call_impossible(FlSession *session, int32_t slot, const FlCallMessage *m, FlTime now);
+
+// ---------------------------------------------------------------- route.c
+
+#define EVENT_TYPE_BYTES 2
+#define ROUTED_BYTES (EVENT_TYPE_BYTES + FL_EVENT_BYTES) // the longest body
+
+/// A routed message that is for us.
+struct RoutedIn {
+    uint8_t kind;
+    int32_t from; // the member's number
+    uint8_t delivery, channel;
+    const uint8_t *bytes; // its body
+    int32_t count;
+    FlTime now;
+};
+
+/// Takes a routed message if it is for us and, as the host, relays it: `message` of every feature
+/// whose messages are routed.
+bool fl__routed_message(void *self, MessageIn *in);
+
+/// Sends one as its head says: as the host to all it is for, else to the host, or directly if it is
+/// unordered and for one. Errors: FL_WOULD_BLOCK.
+FlResult fl__routed_send(FlSession *session, const RouteHead *head, const uint8_t *body,
+                         int32_t count);
+
+/// The host's part of that, not counted as an event. No slow receiver makes it wait: see the log.
+FlResult fl__routed_send_as_host(FlSession *session, const RouteHead *head, const uint8_t *body,
+                                 int32_t count);
+
+/// The same, ordered, to a member or (FL__NONE) to all others.
+FlResult fl__routed_send_ordered(FlSession *session, int32_t to, uint8_t kind, const uint8_t *body,
+                                 int32_t count);
+
+/// One over one connection. Errors: as fl_link_send.
+FlResult fl__routed_send_over(FlSession *session, int32_t connection, const RouteHead *head,
+                              const uint8_t *body, int32_t count);
+
+/// Resumes relays, and messages that waited for room.
+void fl__routes_advance(FlSession *session, FlTime now);
+FlTime fl__routes_deadline(const FlSession *session);
+bool fl__route_is_free(const FlSession *session, int32_t connection); // messages are taken from it
+
+/// Host: relays so many bytes more for whoever is at its other end. False: it has had its quota.
+bool fl__route_allows(FlSession *session, int32_t connection, int32_t bytes);
+void fl__route_opened(FlSession *session, int32_t connection);
 
 // ---------------------------------------------------------------- event.c
 
-/// Types of the session's own events, and sending one: ordered, to a member or (FL__NONE) to all
-/// others.
-enum {
-    FL__OWN_HASHES = FL_EVENT_TYPES,
-    FL__OWN_STRETCH,
-    FL__OWN_ENTER,
-    FL__OWN_SNAPSHOT,
-    FL__OWN_LAGS = FL_EVENT_TYPES + 16, // action.c's
-    FL__OWN_ACTION,
-};
-FlResult fl__event_own(FlSession *session, int32_t to, uint16_t type, const void *bytes,
-                       int32_t count);
+bool fl__event_received(FlSession *session, const RoutedIn *in);
+void fl__event_received_unreliably(FlSession *session, const RoutedIn *in); // or dropped
 
-/// One event over one line, as its head says. Errors: as fl_link_send.
-FlResult fl__event_over(FlSession *session, int32_t line, const FlEventHead *head,
-                        const uint8_t *bytes, int32_t count);
+// ---------------------------------------------------------------- unreliable.c
+
+size_t fl__unreliable_entry_bytes(void);
+void fl__unreliable_send(FlSession *session, const RouteHead *head, const FlEvent *event);
 
 // ---------------------------------------------------------------- action.c
 
-/// Only where FlSessionDef says so; the others then do nothing.
+/// Only where FlSessionDef asks for actions; otherwise the functions below do nothing.
 FlResult fl__actions_create(FlSession *session, FlTime now);
 size_t fl__actions_bytes(const FlSessionDef *def);
 void fl__actions_destroy(FlSession *session);
 
-/// An event of its types came. False: no sender writes that.
-bool fl__actions_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                       int32_t count, FlTime now);
+/// A routed message of its kinds. False: no sender writes that.
+bool fl__actions_received(FlSession *session, const RoutedIn *in);
 
-/// Host: events of these types are passed on to this member: it knows what they are about.
+/// Host: messages of these kinds are relayed to this member, since it has joined the lags.
 bool fl__actions_reach(const FlSession *session, int32_t number);
 
 // ---------------------------------------------------------------- input.c
 
-/// A member's input that is here.
+/// A member's input that has been received.
 const uint8_t *fl__input_bytes(const FlSession *session, int32_t member, int64_t tick);
+
+// ---------------------------------------------------------------- predict.c, predict_late.c
+
+void fl__predict_destroy(FlSession *session);
+
+/// Host: a member's input for a tick, and maybe newer ones, came for the first time.
+void fl__predict_input_came(FlSession *session, int32_t member, int64_t tick);
 
 // ---------------------------------------------------------------- agreed.c, agreed_players.c
 
 void fl__agreed_feed(FlSession *session, int32_t member);
 void fl__agreed_destroy(FlSession *session);
 
-/// Tells what is owed of who plays, as far as queues have room.
-void fl__agreed_tell(FlSession *session);
-void fl__agreed_host(FlSession *session);
+/// Sends what is due about players that come and go, as far as queues have room.
+void fl__agreed_send(FlSession *session);
+void fl__agreed_follow_host(FlSession *session);
 
-/// An event of the session's own.
-void fl__agreed_heard(FlSession *session, const FlEventHead *head, const uint8_t *bytes,
-                      int32_t count);
-bool fl__agreed_stretch(FlSession *session, int32_t from, FlReader *r);
+/// A routed message of its kinds. False: no sender writes that.
+bool fl__agreed_received(FlSession *session, const RoutedIn *in);
+bool fl__agreed_tick_range(FlSession *session, int32_t from, FlReader *r);
 bool fl__agreed_enter(FlSession *session, int32_t from, FlReader *r);
 bool fl__agreed_snapshot(FlSession *session, int32_t from, FlReader *r);
 

@@ -20,7 +20,7 @@ struct FlSealClient {
     int32_t server;
     FlTime connect_at; // the whole attempt began
     FlTime state_at;   // this state began
-    FlTime heard_at, said_at;
+    FlTime received_at, said_at;
     FlTime ask_at;        // the next request or response
     uint64_t first, next; // sequence numbers with the token's keys
     Replay replay;
@@ -39,14 +39,14 @@ struct FlSealClient {
 
 FlSealClientDef fl_seal_client_def_default(void)
 {
-    FlSealClientDef def = fl_seal_client_def_standard();
+    FlSealClientDef def = fl__seal_client_def_standard();
     def.keep_alive_ns = FL_SEC(1);
     def.rebind_ns = FL_SEC(2);
     def.numbers_by_age = true;
     return def;
 }
 
-FlSealClientDef fl_seal_client_def_standard(void)
+FlSealClientDef fl__seal_client_def_standard(void)
 {
     FlSealClientDef def = {
         .ask_ns = FL_MS(100),
@@ -58,13 +58,25 @@ FlSealClientDef fl_seal_client_def_standard(void)
     return def;
 }
 
+FlResult fl_seal_client_def_problem(const FlSealClientDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlSealClientDef, "fl_seal_client_def_default", COOKIE),
+        FL__WHOLE(FlSealClientDef, ask_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlSealClientDef, keep_alive_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlSealClientDef, rebind_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlSealClientDef, disconnect_count, 0, 100),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+}
+
 FlResult fl_seal_client_create(const FlSealClientDef *def, FlSealClient **client)
 {
     FL_ASSERT(def->cookie == COOKIE);
     *client = NULL;
-    if (def->ask_ns <= 0 || def->keep_alive_ns <= 0 || def->rebind_ns <= 0 ||
-        def->disconnect_count < 0 || def->disconnect_count > 100) {
-        return FL_BAD_VALUE;
+    FlError error;
+    if (fl_seal_client_def_problem(def, &error) != FL_OK) {
+        return error.code;
     }
     if (!fl__sodium_ready()) {
         return FL_SYSTEM;
@@ -84,7 +96,6 @@ void fl_seal_client_destroy(FlSealClient *client)
         return;
     }
     FlAlloc alloc = client->def.alloc;
-    sodium_memzero(client, sizeof *client);
     fl_free(&alloc, client, sizeof *client);
 }
 
@@ -93,7 +104,7 @@ void fl_seal_client_destroy(FlSealClient *client)
 #define UNSEEN (UINT64_C(1) << 20) // packets that a server may have sent and we did not get
 
 // The keys were used before: the next server starts from our number (slot.c), if not beyond it. So
-// that lies beyond all that another server has used, and needs nobody's clock.
+// that lies beyond all that another server has used, and needs no clock.
 static void skip_numbers(FlSealClient *client)
 {
     bool used = client->next > client->first || client->replay.any;
@@ -162,7 +173,7 @@ FlResult fl_seal_client_connect(FlSealClient *client, FlTime now, uint64_t unix_
 {
     client->goodbyes_left = 0;
     FlSealToken read;
-    if (fl_seal_token_read(token, &read) != FL_OK) {
+    if (fl__seal_token_read(token, &read) != FL_OK) {
         happen(client, now, CLIENT_BAD_TOKEN);
         return FL_BAD_VALUE;
     }
@@ -177,6 +188,7 @@ FlResult fl_seal_client_connect(FlSealClient *client, FlTime now, uint64_t unix_
         client->next = first;
     }
     client->token = read;
+    sodium_memzero(&read, sizeof read);
     fl__request_write(token, client->request);
     client->connect_at = now;
     happen(client, now, CLIENT_CONNECT);
@@ -223,7 +235,7 @@ static bool take_challenge(FlSealClient *client, FlTime now, const Packet *packe
 static bool take_keep_alive(FlSealClient *client, FlTime now, const Packet *packet)
 {
     if (client->state == FL_SEAL_CONNECTED) {
-        client->moves_left = 0; // we are heard, and hear: the address is right
+        client->moves_left = 0; // both directions work: the address is right
         return true;
     }
     if (!happen(client, now, CLIENT_KEEP_ALIVE)) {
@@ -247,7 +259,7 @@ static bool take_payload(FlSealClient *client, const Packet *packet, FlSealPaylo
     return true;
 }
 
-// The answer may get lost: until a keep-alive says that we are heard, we go on saying MOVE.
+// The answer may get lost: until a keep-alive confirms it, we go on saying MOVE.
 static bool take_path(FlSealClient *client, FlTime now, const Packet *packet)
 {
     if (client->state != FL_SEAL_CONNECTED) {
@@ -302,7 +314,7 @@ static FlSealDrop receive(FlSealClient *client, FlTime now, FlAddress from, uint
     if (!take_packet(client, now, &packet, payload)) {
         return FL_SEAL_DROP_STATE;
     }
-    client->heard_at = now;
+    client->received_at = now;
     return FL_SEAL_DROP_NONE;
 }
 
@@ -321,7 +333,7 @@ static FlResult give(FlSealClient *client, Kind kind, const void *body, int32_t 
                      FlSealed *out)
 {
     uint64_t sequence = client->next;
-    FlResult taken = fl__sequence_take(&client->next, sequence);
+    FlResult taken = fl__sequence_take(&client->next, LAST_SEQUENCE, sequence);
     if (taken != FL_OK) { // after 2^64 packets: fall silent rather than repeat a nonce
         return FL_NOT_FOUND;
     }
@@ -340,7 +352,7 @@ static void notice_times(FlSealClient *client, FlTime now)
         happen(client, now, CLIENT_EXPIRY);
         return;
     }
-    FlTime since = asking ? client->state_at : client->heard_at;
+    FlTime since = asking ? client->state_at : client->received_at;
     if (client->state > FL_SEAL_DISCONNECTED &&
         fl__silent_for(now, since, client->token.timeout_s)) {
         happen(client, now, CLIENT_SILENCE);
@@ -380,8 +392,8 @@ static FlTime move_due(const FlSealClient *client)
     if (client->moves_left > 0) {
         return client->move_at;
     }
-    FlTime silent = fl_time_add(client->heard_at, client->def.rebind_ns);
-    return silent > client->move_at ? silent : client->move_at;
+    FlTime silent = fl_time_add(client->received_at, client->def.rebind_ns);
+    return fl__time_max(silent, client->move_at);
 }
 
 static FlTime keep_alive_due(const FlSealClient *client)
@@ -424,11 +436,6 @@ FlResult fl_seal_client_next(FlSealClient *client, FlTime now, FlSealed *out)
     return client->state == FL_SEAL_CONNECTED ? keep_up(client, now, out) : FL_NOT_FOUND;
 }
 
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
-}
-
 FlTime fl_seal_client_deadline(const FlSealClient *client)
 {
     if (client->goodbyes_left > 0 || (client->state == FL_SEAL_CONNECTED && client->answer_due)) {
@@ -436,15 +443,15 @@ FlTime fl_seal_client_deadline(const FlSealClient *client)
     }
     int32_t timeout_s = client->token.timeout_s;
     if (client->state == FL_SEAL_CONNECTED) {
-        FlTime due = earlier(keep_alive_due(client), move_due(client));
-        return earlier(due, fl__silent_at(client->heard_at, timeout_s));
+        FlTime due = fl_time_min(keep_alive_due(client), move_due(client));
+        return fl_time_min(due, fl__silent_at(client->received_at, timeout_s));
     }
     if (client->state <= FL_SEAL_DISCONNECTED) {
         return FL_FOREVER;
     }
     FlTime expiry = fl_time_add(client->connect_at, life_of(&client->token));
-    FlTime end = earlier(expiry, fl__silent_at(client->state_at, timeout_s));
-    return earlier(client->ask_at, end);
+    FlTime end = fl_time_min(expiry, fl__silent_at(client->state_at, timeout_s));
+    return fl_time_min(client->ask_at, end);
 }
 
 uint64_t fl_seal_client_sequence(const FlSealClient *client)
@@ -459,24 +466,14 @@ FlResult fl_seal_client_seal(FlSealClient *client, FlTime now, uint64_t sequence
     if (client->state != FL_SEAL_CONNECTED) {
         return FL_STALE_ID;
     }
-    if (payload_bytes < 1 || payload_bytes > FL_SEAL_PAYLOAD_BYTES) {
-        return FL_BAD_VALUE;
-    }
-    FlResult taken = fl__sequence_take(&client->next, sequence);
-    if (taken != FL_OK) {
-        return taken;
-    }
-    uint8_t *start;
-    out->count =
-        fl__packet_seal(client->token.protocol_id, client->token.to_server_key, KIND_PAYLOAD,
-                        sequence, buffer + FL_SEAL_HEAD_BYTES, payload_bytes, &start);
-    out->bytes = start;
-    out->to = client->token.address[client->server];
-    client->said_at = now;
-    return FL_OK;
+    const PayloadWay way = {client->token.protocol_id, client->token.to_server_key,
+                            client->token.address[client->server], LAST_SEQUENCE};
+    FlResult result = fl__payload_seal(&way, &client->next, sequence, buffer, payload_bytes, out);
+    client->said_at = result == FL_OK ? now : client->said_at;
+    return result;
 }
 
-void fl_seal_client_moved(FlSealClient *client, FlTime now)
+void fl__seal_client_moved(FlSealClient *client, FlTime now)
 {
     if (client->state == FL_SEAL_CONNECTED && client->def.rebind_ns != FL_FOREVER) {
         // As if the silence had lasted long enough already; time-outs still count from the truth.

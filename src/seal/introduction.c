@@ -9,11 +9,12 @@
 //   8     count          -     1..8 candidates follow
 //   56    address        -     type 1: IPv4 and port, as in a connect token
 //   152   or address     -     type 2: IPv6 and port
-//   256   key to server  -
-//   256   key to client  -
+//   256   key            -     of this introduction
 //
 // It travels over a sealed link to the host, never in clear.
 #include "private.h"
+
+#include "wire/wire.h"
 
 #include <string.h>
 
@@ -33,16 +34,14 @@ bool fl__introduction_good(const FlSealIntroduction *m)
     return true;
 }
 
-void fl_seal_introduce(const FlSealRandom *random, FlSealIntroduction *one,
-                       FlSealIntroduction *other)
+void fl__seal_introduce(const FlSealRandom *random, FlSealIntroduction *one,
+                        FlSealIntroduction *other)
 {
-    fl__random_fill(random, one->to_server_key, FL_SEAL_KEY_BYTES);
-    fl__random_fill(random, one->to_client_key, FL_SEAL_KEY_BYTES);
-    memcpy(other->to_server_key, one->to_server_key, FL_SEAL_KEY_BYTES);
-    memcpy(other->to_client_key, one->to_client_key, FL_SEAL_KEY_BYTES);
+    fl__random_fill(random, one->key, FL_SEAL_KEY_BYTES);
+    memcpy(other->key, one->key, FL_SEAL_KEY_BYTES);
 }
 
-void fl_seal_introduction_write(FlWriter *writer, const FlSealIntroduction *introduction)
+void fl__seal_introduction_write(FlWriter *writer, const FlSealIntroduction *introduction)
 {
     FlWriter *w = writer;
     const FlSealIntroduction *m = introduction;
@@ -59,19 +58,10 @@ void fl_seal_introduction_write(FlWriter *writer, const FlSealIntroduction *intr
     for (int32_t i = 0; i < m->candidate_count; i++) {
         fl__address_write(w, m->candidate[i]);
     }
-    fl_writer_bytes(w, m->to_server_key, FL_SEAL_KEY_BYTES);
-    fl_writer_bytes(w, m->to_client_key, FL_SEAL_KEY_BYTES);
+    fl_writer_bytes(w, m->key, FL_SEAL_KEY_BYTES);
 }
 
-static void read_key(FlReader *r, uint8_t key[FL_SEAL_KEY_BYTES])
-{
-    const uint8_t *bytes = fl_reader_bytes(r, FL_SEAL_KEY_BYTES);
-    if (bytes != NULL) {
-        memcpy(key, bytes, FL_SEAL_KEY_BYTES);
-    }
-}
-
-bool fl_seal_introduction_read(FlReader *reader, FlSealIntroduction *introduction)
+bool fl__seal_introduction_read(FlReader *reader, FlSealIntroduction *introduction)
 {
     FlReader *r = reader;
     FlSealIntroduction *m = introduction;
@@ -85,11 +75,10 @@ bool fl_seal_introduction_read(FlReader *reader, FlSealIntroduction *introductio
     for (int32_t i = 0; i < m->candidate_count && i < FL_SEAL_CANDIDATES; i++) {
         m->candidate[i] = fl__address_read(r);
     }
-    read_key(r, m->to_server_key);
-    read_key(r, m->to_client_key);
+    fl__reader_copy(r, m->key, FL_SEAL_KEY_BYTES);
     if (r->failed || !fl__introduction_good(m)) {
-        fl_reader_fail(r);
-        memset(m, 0, sizeof *m);
+        fl__reader_fail(r);
+        sodium_memzero(m, sizeof *m);
         return false;
     }
     return true;

@@ -5,7 +5,7 @@
 // private key never leaves it. Everything else is the standard's handshake.
 //
 // Client ids of such tokens begin with the upper half of the invite's id, whose highest bit is set:
-// a holder can take another holder's name, but never that of somebody whom the backend admitted.
+// a holder can take another holder's name, but never that of a client whom the backend admitted.
 //
 //   bytes  field         as text: "fairlead:" and base64url of        spec/WIRE.md section 9.5
 //   1      version       1
@@ -17,6 +17,7 @@
 //   32     key
 //   4      check         the first bytes of BLAKE2b of all before, against mistyping
 #include "private.h"
+#include "server.h"
 
 #include <string.h>
 
@@ -40,7 +41,20 @@ ServerInvite *fl__invite_find(const FlSealServer *server, uint64_t invite_id)
 
 bool fl__invite_good(const ServerInvite *invite, uint64_t unix_s)
 {
-    return invite->uses_left > 0 && unix_s < invite->expire_s;
+    return (invite->uses_left > 0 || invite->guest != 0) && unix_s < invite->expire_s;
+}
+
+bool fl__invite_admits(const ServerInvite *invite, uint64_t client_id)
+{
+    return invite->uses_left > 0 || (invite->guest != 0 && invite->guest == client_id);
+}
+
+void fl__invite_spend(ServerInvite *invite, uint64_t client_id)
+{
+    if (invite->uses_left > 0) {
+        invite->uses_left--;
+        invite->guest = invite->single ? client_id : 0;
+    }
 }
 
 bool fl__invite_owns(uint64_t invite_id, uint64_t client_id)
@@ -65,8 +79,31 @@ static void forget(FlSealServer *server, ServerInvite *invite)
 }
 
 // Few, and rarely made: looked through from end to end.
+// Tokens of an invite name its address, so the server must know it as one of its own.
+static bool make_ours(FlSealServer *server, FlAddress address)
+{
+    FlSealServerDef *def = &server->def;
+    int32_t most = (int32_t)(sizeof def->address / sizeof def->address[0]);
+    if (is_ours(server, address)) {
+        return true;
+    }
+    if (def->address_count == most || !fl__address_writable(address)) {
+        return false;
+    }
+    def->address[def->address_count++] = address;
+    return true;
+}
+
+// Whoever came in with it and is not here could come back: the first to be forgotten.
+static bool is_left_behind(const FlSealServer *server, const ServerInvite *invite)
+{
+    return invite->uses_left == 0 &&
+           fl__map_find(&server->slot_by_client, fl__map_number(invite->guest)) < 0;
+}
+
 static ServerInvite *free_invite(FlSealServer *server, uint64_t unix_s)
 {
+    ServerInvite *left_behind = NULL;
     for (int32_t i = 0; i < server->def.invite_capacity; i++) {
         ServerInvite *invite = &server->invites[i];
         if (invite->used && !fl__invite_good(invite, unix_s)) {
@@ -75,8 +112,12 @@ static ServerInvite *free_invite(FlSealServer *server, uint64_t unix_s)
         if (!invite->used) {
             return invite;
         }
+        left_behind = left_behind == NULL && is_left_behind(server, invite) ? invite : left_behind;
     }
-    return NULL;
+    if (left_behind != NULL) {
+        forget(server, left_behind);
+    }
+    return left_behind;
 }
 
 #define NEW_BYTES (8 + FL_SEAL_KEY_BYTES) // an id and a key
@@ -118,19 +159,20 @@ static void draw_invite(FlSealServer *server, FlAddress address, ServerInvite *m
     sodium_memzero(draw, sizeof draw);
 }
 
-FlResult fl_seal_server_invite(FlSealServer *server, FlTime now, FlAddress address, uint32_t uses,
-                               uint64_t expire_s, FlSealInvite *invite)
+FlResult fl__seal_server_invite(FlSealServer *server, FlTime now, FlAddress address, uint32_t uses,
+                                uint64_t expire_s, FlSealInvite *invite)
 {
     memset(invite, 0, sizeof *invite);
     uint64_t unix_s = fl__server_unix(server, now);
-    if (uses == 0 || expire_s <= unix_s || !is_ours(server, address)) {
+    if (uses == 0 || expire_s <= unix_s || !make_ours(server, address)) {
         return FL_BAD_VALUE;
     }
     ServerInvite *made = free_invite(server, unix_s);
     if (made == NULL) {
         return FL_FULL;
     }
-    *made = (ServerInvite){.used = true, .uses_left = uses, .expire_s = expire_s};
+    *made =
+        (ServerInvite){.used = true, .single = uses == 1, .uses_left = uses, .expire_s = expire_s};
     draw_invite(server, address, made);
     fl__map_put(&server->invite_by_id, fl__map_number(made->id), (int32_t)(made - server->invites));
     invite->protocol_id = server->def.protocol_id;
@@ -142,7 +184,16 @@ FlResult fl_seal_server_invite(FlSealServer *server, FlTime now, FlAddress addre
     return FL_OK;
 }
 
-FlResult fl_seal_server_revoke(FlSealServer *server, uint64_t invite_id)
+void fl__seal_server_no_return(FlSealServer *server, FlSealPeer peer)
+{
+    const Slot *slot = fl__slot_of(server, peer);
+    ServerInvite *invite = slot != NULL ? fl__invite_find(server, slot->invite_id) : NULL;
+    if (invite != NULL) {
+        invite->guest = 0;
+    }
+}
+
+FlResult fl__seal_server_revoke(FlSealServer *server, uint64_t invite_id)
 {
     ServerInvite *invite = fl__invite_find(server, invite_id);
     if (invite == NULL) {
@@ -161,7 +212,7 @@ static void write_check(const uint8_t *bytes, int32_t count, uint8_t check[CHECK
     memcpy(check, hash, CHECK_BYTES);
 }
 
-void fl_seal_invite_text(const FlSealInvite *invite, char text[FL_SEAL_INVITE_TEXT])
+void fl__seal_invite_text(const FlSealInvite *invite, char text[FL_SEAL_INVITE_TEXT])
 {
     uint8_t bytes[BINARY_BYTES];
     FlWriter w;
@@ -180,6 +231,7 @@ void fl_seal_invite_text(const FlSealInvite *invite, char text[FL_SEAL_INVITE_TE
     memcpy(text, TEXT_HEAD, TEXT_HEAD_BYTES);
     sodium_bin2base64(text + TEXT_HEAD_BYTES, FL_SEAL_INVITE_TEXT - TEXT_HEAD_BYTES, bytes,
                       (size_t)fl_writer_size(&w), VARIANT);
+    fl_wipe(bytes, sizeof bytes);
 }
 
 static bool read_invite(FlReader *r, FlSealInvite *invite)
@@ -217,8 +269,9 @@ FlResult fl_seal_invite_parse(const char *text, FlSealInvite *invite)
     write_check(bytes, r.bit_count / 8, check);
     const uint8_t *said = fl_reader_bytes(&r, CHECK_BYTES);
     good = good && said != NULL && memcmp(said, check, CHECK_BYTES) == 0 && fl_reader_left(&r) == 0;
+    fl_wipe(bytes, sizeof bytes);
     if (!good) {
-        memset(invite, 0, sizeof *invite);
+        fl_wipe(invite, sizeof *invite);
         return FL_BAD_VALUE;
     }
     return FL_OK;
@@ -228,9 +281,10 @@ FlResult fl_seal_invite_parse(const char *text, FlSealInvite *invite)
 
 #define TOKEN_LIFE_S 300 // long enough to connect, short enough for any server's limit
 
-uint64_t fl_seal_invite_client(const FlSealInvite *invite, uint32_t number)
+uint64_t fl__seal_invite_client(const FlSealInvite *invite, uint32_t number)
 {
-    return (invite->invite_id >> 32) << 32 | number;
+    // One player's: the same whenever it comes.
+    return (invite->invite_id >> 32) << 32 | (invite->uses == 1 ? 0 : number);
 }
 
 FlResult fl_seal_invite_token(const FlSealInvite *invite, uint32_t number, uint64_t unix_s,
@@ -247,7 +301,7 @@ FlResult fl_seal_invite_token(const FlSealInvite *invite, uint32_t number, uint6
     uint64_t left_s = invite->expire_s - unix_s;
     FlSealTokenDef def = {
         .protocol_id = invite->protocol_id,
-        .client_id = fl_seal_invite_client(invite, number),
+        .client_id = fl__seal_invite_client(invite, number),
         .create_s = unix_s,
         .expire_s = unix_s + (left_s < TOKEN_LIFE_S ? left_s : TOKEN_LIFE_S),
         .timeout_s = timeout_s,

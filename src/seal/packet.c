@@ -3,7 +3,7 @@
 //   bytes  field       valid
 //   1      prefix      low 4 bits: kind; high 4 bits: bytes of the sequence number, 1 to 8
 //   1..8   sequence    little-endian, high zero bytes left out
-//   4      slot        MOVE and ANSWER only (ours): the sender's slot at the server, in clear
+//   4      slot        MOVE, ANSWER and HELLO only (ours): whose it is, in clear
 //   n      body        by kind; sealed
 //   16     proof       of the body, the version, the protocol id and the prefix
 //
@@ -16,43 +16,13 @@
 
 const uint8_t fl__version[VERSION_BYTES] = "NETCODE 1.02";
 
-// ---------------------------------------------------------------- numbers as bytes
-
-void fl__store_u64(uint8_t *bytes, uint64_t value)
-{
-    for (int32_t i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
-void fl__store_u32(uint8_t *bytes, uint32_t value)
-{
-    for (int32_t i = 0; i < 4; i++) {
-        bytes[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
-uint64_t fl__load_u64(const uint8_t *bytes)
-{
-    return (uint64_t)fl__load_u32(bytes) | (uint64_t)fl__load_u32(bytes + 4) << 32;
-}
-
-uint32_t fl__load_u32(const uint8_t *bytes)
-{
-    uint32_t value = 0;
-    for (int32_t i = 3; i >= 0; i--) {
-        value = value << 8 | bytes[i];
-    }
-    return value;
-}
+// ---------------------------------------------------------------- times and numbers
 
 void fl__nonce(uint64_t sequence, uint8_t nonce[12])
 {
     memset(nonce, 0, 4);
     fl__store_u64(nonce + 4, sequence);
 }
-
-// ---------------------------------------------------------------- times and numbers
 
 bool fl__silent_for(FlTime now, FlTime since, int32_t seconds)
 {
@@ -64,12 +34,12 @@ FlTime fl__silent_at(FlTime since, int32_t seconds)
     return seconds < 0 ? FL_FOREVER : fl_time_add(since, FL_SEC(seconds));
 }
 
-FlResult fl__sequence_take(uint64_t *next, uint64_t sequence)
+FlResult fl__sequence_take(uint64_t *next, uint64_t last, uint64_t sequence)
 {
     if (sequence < *next) {
         return FL_OUT_OF_ORDER;
     }
-    if (sequence > LAST_SEQUENCE) {
+    if (sequence > last) {
         return FL_FULL;
     }
     *next = sequence + 1;
@@ -98,7 +68,13 @@ static int32_t sequence_bytes(uint64_t sequence)
 
 static bool has_hint(Kind kind)
 {
-    return kind == KIND_MOVE || kind == KIND_ANSWER;
+    return kind == KIND_MOVE || kind == KIND_ANSWER || kind == KIND_HELLO;
+}
+
+int32_t fl__packet_size(Kind kind, uint64_t sequence, int32_t body_bytes)
+{
+    int32_t hint = has_hint(kind) ? HINT_BYTES : 0;
+    return 1 + sequence_bytes(sequence) + hint + body_bytes + FL_SEAL_TAIL_BYTES;
 }
 
 // Seals the body where it lies; returns the prefix.
@@ -132,6 +108,24 @@ int32_t fl__packet_seal(uint64_t protocol_id, const uint8_t *key, Kind kind, uin
     uint8_t prefix = seal_body(protocol_id, key, kind, sequence, body, body_bytes);
     *start = write_head(body, prefix, sequence);
     return (int32_t)(body - *start) + body_bytes + FL_SEAL_TAIL_BYTES;
+}
+
+FlResult fl__payload_seal(const PayloadWay *way, uint64_t *next, uint64_t sequence, uint8_t *buffer,
+                          int32_t payload_bytes, FlSealed *out)
+{
+    if (payload_bytes < 1 || payload_bytes > FL_SEAL_PAYLOAD_BYTES) {
+        return FL_BAD_VALUE;
+    }
+    FlResult taken = fl__sequence_take(next, way->last, sequence);
+    if (taken != FL_OK) {
+        return taken;
+    }
+    uint8_t *start;
+    out->count = fl__packet_seal(way->protocol_id, way->key, KIND_PAYLOAD, sequence,
+                                 buffer + FL_SEAL_HEAD_BYTES, payload_bytes, &start);
+    out->bytes = start;
+    out->to = way->to;
+    return FL_OK;
 }
 
 int32_t fl__packet_control(uint64_t protocol_id, const uint8_t *key, Kind kind, uint64_t sequence,
@@ -168,6 +162,7 @@ static const struct {
     [KIND_MOVE] = {MOVE_BYTES, MOVE_BYTES},
     [KIND_PATH] = {PATH_BYTES, PATH_BYTES},
     [KIND_ANSWER] = {PATH_BYTES, PATH_BYTES},
+    [KIND_HELLO] = {HELLO_BYTES, HELLO_BYTES},
 };
 
 // The standard's tests, in the standard's order.

@@ -9,16 +9,17 @@
 // try every key on every stranger's packet would be an invitation to flood us. A MOVE names its
 // slot, so one key is tried, and that rationed like the requests of strangers.
 //
-// MOVE and ANSWER have sequence numbers like all others, so neither can be repeated by somebody who
-// saw it. Payloads from the new address are dropped until it has answered.
+// MOVE and ANSWER have sequence numbers like all others, so neither can be repeated by an attacker
+// who saw it. Payloads from the new address are dropped until it has answered.
 #include "private.h"
+#include "server.h"
 
 #include <string.h>
 
 static FlSealDrop answer_at_home(FlSealServer *server, Slot *slot)
 {
     slot->path.address.family = FL_FAMILY_NONE;
-    slot->said_at = NEVER; // a keep-alive, at once: you are heard, and still there
+    slot->said_at = NEVER; // a keep-alive, at once: your address is known
     fl__server_wake(server, NEVER);
     return FL_SEAL_DROP_NONE;
 }
@@ -93,13 +94,13 @@ FlSealDrop fl__path_take(FlSealServer *server, FlTime now, FlAddress from, int32
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
-    slot->heard_at = now;
+    slot->received_at = now;
     slot->confirmed = true;
     if (at_home) {
         return answer_at_home(server, slot);
     }
     if (fl__map_find(&server->slot_by_address, fl__map_address(from)) >= 0) {
-        return FL_SEAL_DROP_CONNECTED; // somebody else is there
+        return FL_SEAL_DROP_CONNECTED; // another client is there
     }
     return packet->kind == KIND_MOVE ? challenge_path(server, slot, from, count)
                                      : move_to(server, slot, from, packet->body);

@@ -1,4 +1,4 @@
-// Private to room `seal`.
+// Private to module `seal`.
 //
 //   token.c         connect tokens: the public part, and the private part under the server's key
 //   challenge.c     challenge tokens
@@ -16,10 +16,13 @@
 //   invite.c        invites
 //   introduction.c  what a host tells two peers about each other
 //   pair.c          two introduced peers
+//   pair_keys.c     the keys that they agree on
 #ifndef FAIRLEAD_SEAL_PRIVATE_H
 #define FAIRLEAD_SEAL_PRIVATE_H
 
+#include "base/private.h"
 #include "fairlead/seal.h"
+#include "seal/seal.h"
 
 #include <sodium.h>
 
@@ -108,6 +111,7 @@ typedef enum Kind {
     KIND_MOVE = 7,   // ours, client to server: is my address still the one you send to?
     KIND_PATH = 8,   // ours, to a new address: prove that you are there
     KIND_ANSWER = 9, // ours, from there: I am
+    KIND_HELLO = 10, // ours, between introduced peers: my half of our keys
     KINDS,
 } Kind;
 
@@ -117,7 +121,7 @@ typedef enum Kind {
      KIND_BIT(KIND_MOVE) | KIND_BIT(KIND_PATH) | KIND_BIT(KIND_ANSWER))
 
 #define MOVE_BYTES 16 // random, so that no MOVE is shorter than the PATH that answers it
-#define HINT_BYTES 4  // MOVE and ANSWER carry the slot in clear: their address is not known
+#define HINT_BYTES 4  // MOVE, ANSWER and HELLO say in clear whose they are: the address may be new
 #define CONTROL_BYTES (FL_SEAL_HEAD_BYTES + HINT_BYTES + 8 + CHALLENGE_BYTES + FL_SEAL_TAIL_BYTES)
 
 typedef struct Packet {
@@ -139,7 +143,10 @@ int32_t fl__packet_control(uint64_t protocol_id, const uint8_t *key, Kind kind, 
                            uint32_t hint, const void *body, int32_t body_bytes, uint8_t *buffer,
                            const uint8_t **start);
 
-/// Everything that can be told without a key; `kinds` are those that this side takes.
+/// The size of such a packet.
+int32_t fl__packet_size(Kind kind, uint64_t sequence, int32_t body_bytes);
+
+/// Everything that can be known without a key; `kinds` are those that this side takes.
 FlSealDrop fl__packet_parse(uint8_t *bytes, int32_t count, uint32_t kinds, Packet *packet);
 
 /// Opens the body in place. False: not sealed with this key, or changed.
@@ -147,11 +154,6 @@ bool fl__packet_open(uint64_t protocol_id, const uint8_t *key, const Packet *pac
 
 /// The 12-byte nonce of a number.
 void fl__nonce(uint64_t sequence, uint8_t nonce[12]);
-
-uint64_t fl__load_u64(const uint8_t *bytes);
-uint32_t fl__load_u32(const uint8_t *bytes);
-void fl__store_u64(uint8_t *bytes, uint64_t value);
-void fl__store_u32(uint8_t *bytes, uint32_t value);
 
 // ---------------------------------------------------------------- replay.c
 
@@ -182,8 +184,20 @@ FlSealDrop fl__packet_take(uint64_t protocol_id, const uint8_t *key, Replay *rep
 #define RANGE_MASK ((UINT64_C(1) << RANGE_BITS) - 1)
 #define FIRST_NUMBERS (UINT64_C(1) << (RANGE_BITS - 1))
 
-/// Checks a caller's number and takes it.
-FlResult fl__sequence_take(uint64_t *next, uint64_t sequence);
+/// Checks a caller's number and takes it; `last` is the last one that there is.
+FlResult fl__sequence_take(uint64_t *next, uint64_t last, uint64_t sequence);
+
+/// How a connection's payloads leave.
+typedef struct PayloadWay {
+    uint64_t protocol_id;
+    const uint8_t *key;
+    FlAddress to;
+    uint64_t last; // number that may be used
+} PayloadWay;
+
+/// Seals `payload_bytes` at buffer + FL_SEAL_HEAD_BYTES with a number of the caller's.
+FlResult fl__payload_seal(const PayloadWay *way, uint64_t *next, uint64_t sequence, uint8_t *buffer,
+                          int32_t payload_bytes, FlSealed *out);
 
 /// now >= since + seconds, where negative seconds are for ever.
 bool fl__silent_for(FlTime now, FlTime since, int32_t seconds);
@@ -197,7 +211,7 @@ typedef struct MapKey {
     uint64_t word[3];
 } MapKey;
 
-/// Indices 0 to capacity - 1 by their keys. Hashed with a secret, so that nobody can choose
+/// Indices 0 to capacity - 1 by their keys. Hashed with a secret, so that no attacker can choose
 /// addresses that collide.
 typedef struct Map {
     uint8_t secret[crypto_shorthash_KEYBYTES];
@@ -238,170 +252,38 @@ const FlSealTransition *fl__transition(FlSealState from, ClientEvent event);
 
 bool fl__introduction_good(const FlSealIntroduction *m);
 
-// ---------------------------------------------------------------- the server
+// ---------------------------------------------------------------- pair_keys.c
 
-typedef struct Bucket {
-    double tokens;
-    FlTime filled_at;
-} Bucket;
+#define HELLO_BYTES (FL_SEAL_KEY_BYTES + PROOF_BYTES)
 
-/// A new address that has not proved itself yet.
-typedef struct Path {
-    FlAddress address; // family NONE: no path is being tried
-    uint8_t token[PATH_BYTES];
-    int32_t credit_bytes; // what it sent minus what it got
-} Path;
+/// What two introduced peers seal with; `root` is what the keys come of.
+typedef struct PairKeys {
+    uint8_t root[FL_SEAL_KEY_BYTES];
+    uint8_t out[FL_SEAL_KEY_BYTES], in[FL_SEAL_KEY_BYTES];
+} PairKeys;
 
-typedef struct Slot {
-    uint32_t generation; // odd while connected
-    int32_t token;       // in the history,
-    uint64_t serial;     // if that still has this serial
-    FlAddress address;
-    uint64_t client_id;
-    uint64_t invite_id;
-    uint64_t expire_s; // of its token: a later one is newer
-    int32_t timeout_s;
-    bool confirmed;
-    uint64_t next; // sequence number
-    uint64_t last; // that may be used
-    FlTime heard_at, said_at;
-    Path path;
-    Replay replay;
-    uint8_t to_server_key[FL_SEAL_KEY_BYTES];
-    uint8_t to_client_key[FL_SEAL_KEY_BYTES];
-    uint8_t user_data[FL_SEAL_USER_BYTES];
-} Slot;
+/// Two introduced peers on their way to common keys.
+typedef struct Agreement {
+    bool open;    // hellos are taken
+    bool met;     // the peer's half has come: fresh and proofs are set
+    bool adopted; // the peer has proved that it has the same keys; ours are in use
+    uint8_t introduction_key[FL_SEAL_KEY_BYTES];
+    uint8_t hello_out[FL_SEAL_KEY_BYTES], hello_in[FL_SEAL_KEY_BYTES];
+    uint32_t hint_out, hint_in;
+    uint8_t secret[FL_SEAL_KEY_BYTES];
+    uint8_t own_public[FL_SEAL_KEY_BYTES], peer_public[FL_SEAL_KEY_BYTES];
+    uint8_t proof_out[PROOF_BYTES], proof_in[PROOF_BYTES];
+    PairKeys fresh;
+} Agreement;
 
-/// An address whose token was genuine and which has not answered its challenge yet.
-typedef struct Pending {
-    bool used;
-    bool due;    // a challenge
-    bool queued; // its index is in the queue of challenges
-    int32_t token;
-    uint64_t serial;
-    FlAddress address;
-    uint64_t client_id;
-    uint64_t invite_id;
-    uint64_t expire_s;
-    int32_t timeout_s;
-    int32_t place;  // of this server in the token's list
-    uint64_t floor; // the client says that no server has used numbers from here on in its range
-    FlTime until;
-    uint64_t challenge_from; // the number of its first challenge, at least
-    uint8_t to_server_key[FL_SEAL_KEY_BYTES];
-    uint8_t to_client_key[FL_SEAL_KEY_BYTES];
-    uint8_t user_data[FL_SEAL_USER_BYTES];
-} Pending;
+/// Draws our half, for one introduction.
+void fl__agreement_begin(Agreement *a, const FlSealIntroduction *m, const FlSealRandom *random);
 
-/// A token that was used.
-typedef struct Seen {
-    uint64_t serial; // 0: none
-    uint64_t expire_s;
-    uint64_t next; // sequence number with its key that was not used yet
-    FlAddress address;
-    bool spent;
-} Seen;
-
-typedef struct ServerInvite {
-    bool used;
-    uint32_t uses_left;
-    int32_t pending_count; // handshakes under way with its tokens
-    uint64_t id;
-    uint64_t expire_s;
-    uint8_t key[FL_SEAL_KEY_BYTES];
-} ServerInvite;
-
-/// A short packet on its way out: denials, goodbyes, path challenges, first keep-alives.
-typedef struct Note {
-    Kind kind;
-    int32_t left; // how many times, each with the next number
-    FlAddress to;
-    uint64_t sequence;
-    int32_t body_bytes;
-    uint8_t body[8];
-    uint8_t key[FL_SEAL_KEY_BYTES];
-} Note;
-
-/// Indices of a ring: first to next - 1, modulo capacity.
-typedef struct Ring {
-    int32_t capacity, first, count;
-} Ring;
-
-struct FlSealServer {
-    FlSealServerDef def;
-    FlTime started_at;
-    void *memory;
-    size_t memory_bytes;
-
-    Slot *slots;
-    int32_t *free_slots;
-    int32_t free_count, free_pending_count;
-    Map slot_by_address, slot_by_client;
-
-    Pending *pendings;
-    int32_t *free_pendings;
-    Map pending_by_address;
-    int32_t *challenge_queue;
-
-    Seen *seen;
-    int32_t seen_next;   // the oldest, overwritten next
-    int32_t sweep_index; // of the sweep under way; -1: none is
-    uint64_t serial;
-    Map seen_by_proof;
-
-    ServerInvite *invites;
-    Map invite_by_id;
-
-    Note *notes;
-    FlSealEvent *events;
-    Ring challenge_ring, note_ring, event_ring;
-
-    uint8_t challenge_key[FL_SEAL_KEY_BYTES];
-    uint64_t challenge_sequence;
-    uint64_t global_sequence; // of packets to addresses without a slot
-    Bucket strangers, known;
-
-    FlTime sweep_at;   // when slots and handshakes must be looked through
-    FlTime sweep_next; // the same for the next time, while a sweep is under way
-    FlSealServerStats stats;
-    uint8_t packet[CONTROL_BYTES];
-};
-
-// server.c
-uint64_t fl__server_unix(const FlSealServer *server, FlTime now);
-Note *fl__server_note(FlSealServer *server); // NULL: no room, counted
-void fl__server_event(FlSealServer *server, const FlSealEvent *event);
-void fl__server_wake(FlSealServer *server, FlTime at);
-bool fl__bucket_take(Bucket *bucket, FlTime now, double rate_s, double burst);
-
-// request.c
-FlSealDrop fl__request_take(FlSealServer *server, FlTime now, FlAddress from, uint8_t *bytes,
-                            int32_t count);
-FlSealDrop fl__response_take(FlSealServer *server, FlTime now, FlAddress from,
-                             const Packet *packet);
-void fl__pending_remove(FlSealServer *server, int32_t index);
-bool fl__challenge_next(FlSealServer *server, FlSealed *out);
-
-// slot.c
-Slot *fl__slot_of(const FlSealServer *server, FlSealPeer peer); // NULL: stale
-FlSealPeer fl__slot_peer(const FlSealServer *server, const Slot *slot);
-Slot *fl__slot_open(FlSealServer *server, FlTime now, const Pending *pending);
-void fl__slot_close(FlSealServer *server, Slot *slot, FlSealGone gone);
-FlSealDrop fl__slot_take(FlSealServer *server, FlTime now, Slot *slot, const Packet *packet,
-                         FlSealPayload *payload);
-void fl__slot_keep_alive(const FlSealServer *server, const Slot *slot, uint8_t body[8]);
-FlTime fl__slot_deadline(const FlSealServer *server, const Slot *slot);
-bool fl__slot_due(const FlSealServer *server, const Slot *slot, FlTime now);
-
-// path.c
-FlSealDrop fl__path_take(FlSealServer *server, FlTime now, FlAddress from, int32_t count,
-                         const Packet *packet);
-
-// invite.c
-ServerInvite *fl__invite_find(const FlSealServer *server, uint64_t invite_id);
-bool fl__invite_good(const ServerInvite *invite, uint64_t unix_s);
-
-/// True for the ids that holders of that invite may take.
-bool fl__invite_owns(uint64_t invite_id, uint64_t client_id);
+/// The peer's half has come; `before` is the root of the keys in use, zeros if there are none.
+/// False: no honest peer sends that.
+bool fl__agreement_meet(Agreement *a, const FlSealIntroduction *m,
+                        const uint8_t before[FL_SEAL_KEY_BYTES],
+                        const uint8_t peer_public[FL_SEAL_KEY_BYTES]);
+void fl__keys_binding(const PairKeys *keys, uint8_t binding[FL_SEAL_BINDING_BYTES]);
 
 #endif

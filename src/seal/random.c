@@ -27,7 +27,7 @@ static void fill_seeded(void *ctx, void *bytes, size_t count)
     }
 }
 
-FlSealRandom fl_seal_random_seeded(FlRandom *stream)
+FlSealRandom fl__seal_random_seeded(FlRandom *stream)
 {
     FlSealRandom random = {fill_seeded, stream};
     return random;

@@ -10,14 +10,9 @@
 
 #include <string.h>
 
-static size_t word_of(uint64_t sequence)
+static int32_t bit_of(uint64_t sequence)
 {
-    return (size_t)(sequence % FL_SEAL_REPLAY_WINDOW / 64);
-}
-
-static uint64_t bit_of(uint64_t sequence)
-{
-    return UINT64_C(1) << sequence % 64;
+    return (int32_t)(sequence % FL_SEAL_REPLAY_WINDOW);
 }
 
 bool fl__replay_check(const Replay *replay, uint64_t sequence)
@@ -28,7 +23,7 @@ bool fl__replay_check(const Replay *replay, uint64_t sequence)
     if (replay->newest - sequence >= FL_SEAL_REPLAY_WINDOW) {
         return false;
     }
-    return (replay->seen[word_of(sequence)] & bit_of(sequence)) == 0;
+    return !fl__bit_get(replay->seen, bit_of(sequence));
 }
 
 void fl__replay_note(Replay *replay, uint64_t sequence)
@@ -43,12 +38,12 @@ void fl__replay_note(Replay *replay, uint64_t sequence)
             memset(replay->seen, 0, sizeof replay->seen);
         } else {
             for (uint64_t n = replay->newest + 1; n != sequence; n++) {
-                replay->seen[word_of(n)] &= ~bit_of(n);
+                fl__bit_clear(replay->seen, bit_of(n));
             }
         }
         replay->newest = sequence;
     }
-    replay->seen[word_of(sequence)] |= bit_of(sequence);
+    fl__bit_set(replay->seen, bit_of(sequence));
 }
 
 FlSealDrop fl__packet_take(uint64_t protocol_id, const uint8_t *key, Replay *replay,

@@ -21,6 +21,7 @@
 // busy only as many handshakes as it has uses, and never more than half of them; what goes beyond
 // is neither remembered nor answered, else he could crowd out everybody else.
 #include "private.h"
+#include "server.h"
 
 #include <string.h>
 
@@ -103,6 +104,9 @@ static FlSealDrop open_request(FlSealServer *server, FlTime now, Request *reques
         !fl__invite_owns(request->invite->id, request->token.client_id)) {
         return FL_SEAL_DROP_TOKEN;
     }
+    if (request->invite != NULL && !fl__invite_admits(request->invite, request->token.client_id)) {
+        return FL_SEAL_DROP_INVITE;
+    }
     return FL_SEAL_DROP_NONE;
 }
 
@@ -133,23 +137,27 @@ static Slot *slot_of_client(const FlSealServer *server, uint64_t client_id)
     return index < 0 ? NULL : &server->slots[index];
 }
 
-// Ours: the same client with a newer token takes the place of its older self.
-static bool may_replace(const FlSealServer *server, const Slot *slot, uint64_t client_id,
-                        uint64_t expire_s, uint64_t serial)
+// Ours: the same client with a newer token takes the place of its older self. Invites get into
+// wrong hands more easily: whoever came with one is not replaced while something comes from it.
+#define INVITE_SILENCE FL_SEC(4) // two keep-alives may be lost
+
+static bool may_replace(const FlSealServer *server, FlTime now, const Slot *slot,
+                        uint64_t client_id, uint64_t expire_s, uint64_t serial)
 {
+    bool lively = slot->invite_id != 0 && fl_span(now, slot->received_at) < INVITE_SILENCE;
     return server->def.replace && slot->client_id == client_id && slot->expire_s <= expire_s &&
-           slot->serial != serial;
+           slot->serial != serial && !lively;
 }
 
-static FlSealDrop check_free(const FlSealServer *server, FlAddress from, uint64_t client_id,
-                             uint64_t expire_s, uint64_t serial)
+static FlSealDrop check_free(const FlSealServer *server, FlTime now, FlAddress from,
+                             uint64_t client_id, uint64_t expire_s, uint64_t serial)
 {
     const Slot *there = slot_at(server, from);
-    if (there != NULL && !may_replace(server, there, client_id, expire_s, serial)) {
+    if (there != NULL && !may_replace(server, now, there, client_id, expire_s, serial)) {
         return FL_SEAL_DROP_CONNECTED;
     }
     const Slot *older = slot_of_client(server, client_id);
-    if (older != NULL && !may_replace(server, older, client_id, expire_s, serial)) {
+    if (older != NULL && !may_replace(server, now, older, client_id, expire_s, serial)) {
         return FL_SEAL_DROP_CLIENT;
     }
     return FL_SEAL_DROP_NONE;
@@ -271,7 +279,8 @@ static bool invite_has_share(const FlSealServer *server, FlAddress from, const R
         return server->pendings[index].serial == serial;
     }
     uint32_t half = (uint32_t)(server->def.pending_capacity + 1) / 2;
-    uint32_t share = invite->uses_left < half ? invite->uses_left : half;
+    uint32_t open = invite->uses_left > 0 ? invite->uses_left : 1; // whoever comes back
+    uint32_t share = open < half ? open : half;
     return (uint32_t)invite->pending_count < share;
 }
 
@@ -320,7 +329,7 @@ static void fill_pending(FlSealServer *server, Pending *pending, FlTime now, FlA
         .expire_s = request->seal.expire_s,
         .timeout_s = token->timeout_s,
         .place = place_of(server, token),
-        .until = silence < end ? silence : end,
+        .until = fl_time_min(silence, end),
         .challenge_from = server->challenge_sequence,
     };
     count_pending(server, pending->invite_id, 1);
@@ -358,7 +367,8 @@ static FlSealDrop admit(FlSealServer *server, FlTime now, FlAddress from, const 
     }
     int32_t seen = find_seen(server, request);
     uint64_t serial = seen >= 0 ? server->seen[seen].serial : 0;
-    FlSealDrop drop = check_free(server, from, token->client_id, request->seal.expire_s, serial);
+    FlSealDrop drop =
+        check_free(server, now, from, token->client_id, request->seal.expire_s, serial);
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
@@ -397,6 +407,7 @@ FlSealDrop fl__request_take(FlSealServer *server, FlTime now, FlAddress from, ui
         drop = admit(server, now, from, &request);
     }
     sodium_memzero(&request.token, sizeof request.token);
+    sodium_memzero(request.sealed, PRIVATE_BYTES); // it was opened in the datagram
     return drop;
 }
 
@@ -405,14 +416,15 @@ FlSealDrop fl__request_take(FlSealServer *server, FlTime now, FlAddress from, ui
 static FlSealDrop accept(FlSealServer *server, FlTime now, int32_t index)
 {
     Pending *pending = &server->pendings[index];
-    FlSealDrop drop = check_free(server, pending->address, pending->client_id, pending->expire_s,
-                                 pending->serial);
+    FlSealDrop drop = check_free(server, now, pending->address, pending->client_id,
+                                 pending->expire_s, pending->serial);
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
     ServerInvite *invite = fl__invite_find(server, pending->invite_id);
     if (pending->invite_id != 0 &&
-        (invite == NULL || !fl__invite_good(invite, fl__server_unix(server, now)))) {
+        (invite == NULL || !fl__invite_good(invite, fl__server_unix(server, now)) ||
+         !fl__invite_admits(invite, pending->client_id))) {
         return FL_SEAL_DROP_INVITE;
     }
     if (!has_room(server, pending->client_id)) {
@@ -424,7 +436,7 @@ static FlSealDrop accept(FlSealServer *server, FlTime now, int32_t index)
         fl__slot_close(server, older, FL_SEAL_GONE_REPLACED);
     }
     if (invite != NULL) {
-        invite->uses_left--;
+        fl__invite_spend(invite, pending->client_id);
     }
     fl__slot_open(server, now, pending);
     fl__pending_remove(server, index);

@@ -11,8 +11,10 @@
 //
 // Invariant: an address that has not proved itself gets at most one packet for each of its own, and
 // a shorter one.
+#include "server.h"
 #include "private.h"
 
+#include <float.h>
 #include <string.h>
 
 #define COOKIE 0x5ea15e7eu
@@ -23,7 +25,7 @@
 
 FlSealServerDef fl_seal_server_def_default(void)
 {
-    FlSealServerDef def = fl_seal_server_def_standard();
+    FlSealServerDef def = fl__seal_server_def_standard();
     def.keep_alive_ns = FL_SEC(1);
     def.token_life_s = 3600;
     def.invite_capacity = 16;
@@ -33,7 +35,7 @@ FlSealServerDef fl_seal_server_def_default(void)
     return def;
 }
 
-FlSealServerDef fl_seal_server_def_standard(void)
+FlSealServerDef fl__seal_server_def_standard(void)
 {
     FlSealServerDef def = {
         .slot_capacity = 64,
@@ -51,9 +53,6 @@ FlSealServerDef fl_seal_server_def_standard(void)
 
 static bool addresses_good(const FlSealServerDef *def)
 {
-    if (def->address_count < 1 || def->address_count > 8) {
-        return false;
-    }
     for (int32_t i = 0; i < def->address_count; i++) {
         if (!fl__address_writable(def->address[i])) {
             return false;
@@ -62,46 +61,34 @@ static bool addresses_good(const FlSealServerDef *def)
     return true;
 }
 
-static bool in_range(int32_t value, int32_t low, int32_t high)
+FlResult fl_seal_server_def_problem(const FlSealServerDef *def, FlError *error)
 {
-    return value >= low && value <= high;
-}
-
-static bool rates_good(const FlSealServerDef *def)
-{
-    return isfinite(def->strangers_s) && def->strangers_s > 0.0 && isfinite(def->known_s) &&
-           def->known_s > 0.0 && isfinite(def->burst) && def->burst >= 1.0;
-}
-
-static bool def_good(const FlSealServerDef *def)
-{
-    return addresses_good(def) && rates_good(def) && in_range(def->slot_capacity, 1, 65536) &&
-           in_range(def->pending_capacity, 1, 65536) && in_range(def->token_capacity, 1, 1 << 20) &&
-           in_range(def->invite_capacity, 0, 65536) && def->keep_alive_ns > 0 &&
-           in_range(def->disconnect_count, 0, 100);
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlSealServerDef, "fl_seal_server_def_default", COOKIE),
+        FL__WHOLE(FlSealServerDef, address_count, 1, 8),
+        FL__WHOLE(FlSealServerDef, slot_capacity, 1, 65536),
+        FL__WHOLE(FlSealServerDef, pending_capacity, 1, 65536),
+        FL__WHOLE(FlSealServerDef, token_capacity, 1, 1 << 20),
+        FL__WHOLE(FlSealServerDef, invite_capacity, 0, 65536),
+        FL__ABOVE(FlSealServerDef, strangers_s, 0.0, DBL_MAX),
+        FL__ABOVE(FlSealServerDef, known_s, 0.0, DBL_MAX),
+        FL__REAL(FlSealServerDef, burst, 1.0, DBL_MAX),
+        FL__WHOLE(FlSealServerDef, keep_alive_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlSealServerDef, disconnect_count, 0, 100),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+    return fl__def_wrong(error, error->code == FL_OK && !addresses_good(def),
+                         "address must be as clients reach us: IPv4 or IPv6, with a port, and "
+                         "without a scope.");
 }
 
 // ---------------------------------------------------------------- memory, in one piece
 
-/// Walks through the one block: with `base` NULL it only counts.
-typedef struct Layout {
-    uint8_t *base;
-    size_t bytes;
-} Layout;
-
-static void *place(Layout *layout, int32_t count, size_t size)
+static void place_map(Fl__Block *block, Map *map, int32_t capacity)
 {
-    size_t align = _Alignof(max_align_t);
-    size_t at = (layout->bytes + align - 1) / align * align;
-    layout->bytes = at + (size_t)count * size;
-    return layout->base == NULL ? NULL : layout->base + at;
-}
-
-static void place_map(Layout *layout, Map *map, int32_t capacity)
-{
-    map->head = place(layout, fl__map_heads(capacity), sizeof *map->head);
-    map->next = place(layout, capacity, sizeof *map->next);
-    map->key = place(layout, capacity, sizeof *map->key);
+    map->head = fl__block_take(block, (size_t)fl__map_heads(capacity), sizeof *map->head);
+    map->next = fl__block_take(block, (size_t)capacity, sizeof *map->next);
+    map->key = fl__block_take(block, (size_t)capacity, sizeof *map->key);
 }
 
 static int32_t note_capacity(const FlSealServerDef *def)
@@ -109,34 +96,37 @@ static int32_t note_capacity(const FlSealServerDef *def)
     return def->slot_capacity + NOTES_EXTRA;
 }
 
-static void place_all(Layout *layout, FlSealServer *server)
+static void place_all(Fl__Block *block, FlSealServer *server)
 {
     const FlSealServerDef *def = &server->def;
-    server->slots = place(layout, def->slot_capacity, sizeof *server->slots);
-    server->free_slots = place(layout, def->slot_capacity, sizeof *server->free_slots);
-    place_map(layout, &server->slot_by_address, def->slot_capacity);
-    place_map(layout, &server->slot_by_client, def->slot_capacity);
-    server->pendings = place(layout, def->pending_capacity, sizeof *server->pendings);
-    server->free_pendings = place(layout, def->pending_capacity, sizeof *server->free_pendings);
-    server->challenge_queue = place(layout, def->pending_capacity, sizeof(int32_t));
-    place_map(layout, &server->pending_by_address, def->pending_capacity);
-    server->seen = place(layout, def->token_capacity, sizeof *server->seen);
-    place_map(layout, &server->seen_by_proof, def->token_capacity);
-    server->invites = place(layout, def->invite_capacity, sizeof *server->invites);
-    place_map(layout, &server->invite_by_id, def->invite_capacity);
-    server->notes = place(layout, note_capacity(def), sizeof *server->notes);
-    server->events = place(layout, def->slot_capacity * EVENTS_PER_SLOT, sizeof *server->events);
+    size_t slots = (size_t)def->slot_capacity;
+    size_t pendings = (size_t)def->pending_capacity;
+    (void)fl__block_take(block, 1, sizeof *server);
+    server->slots = fl__block_take(block, slots, sizeof *server->slots);
+    server->free_slots = fl__block_take(block, slots, sizeof *server->free_slots);
+    place_map(block, &server->slot_by_address, def->slot_capacity);
+    place_map(block, &server->slot_by_client, def->slot_capacity);
+    server->pendings = fl__block_take(block, pendings, sizeof *server->pendings);
+    server->free_pendings = fl__block_take(block, pendings, sizeof *server->free_pendings);
+    server->challenge_queue = fl__block_take(block, pendings, sizeof(int32_t));
+    place_map(block, &server->pending_by_address, def->pending_capacity);
+    server->seen = fl__block_take(block, (size_t)def->token_capacity, sizeof *server->seen);
+    place_map(block, &server->seen_by_proof, def->token_capacity);
+    server->invites = fl__block_take(block, (size_t)def->invite_capacity, sizeof *server->invites);
+    place_map(block, &server->invite_by_id, def->invite_capacity);
+    server->notes = fl__block_take(block, (size_t)note_capacity(def), sizeof *server->notes);
+    server->events = fl__block_take(block, slots * EVENTS_PER_SLOT, sizeof *server->events);
 }
 
 static size_t bytes_for(const FlSealServerDef *def)
 {
     FlSealServer measured = {.def = *def};
-    Layout layout = {NULL, sizeof(FlSealServer)};
-    place_all(&layout, &measured);
-    return layout.bytes;
+    Fl__Block counted = {0};
+    place_all(&counted, &measured);
+    return counted.bytes;
 }
 
-FlSealMemory fl_seal_server_memory(const FlSealServerDef *def)
+FlSealMemory fl__seal_server_memory(const FlSealServerDef *def)
 {
     size_t maps = sizeof(MapKey) + 2 * sizeof(int32_t); // a map's part for one entry
     FlSealMemory memory = {
@@ -198,8 +188,9 @@ FlResult fl_seal_server_create(const FlSealServerDef *def, FlTime now, FlSealSer
 {
     FL_ASSERT(def->cookie == COOKIE);
     *server = NULL;
-    if (!def_good(def)) {
-        return FL_BAD_VALUE;
+    FlError error;
+    if (fl_seal_server_def_problem(def, &error) != FL_OK) {
+        return error.code;
     }
     if (!fl__sodium_ready()) {
         return FL_SYSTEM;
@@ -213,8 +204,8 @@ FlResult fl_seal_server_create(const FlSealServerDef *def, FlTime now, FlSealSer
     made->def = *def;
     made->memory = memory;
     made->memory_bytes = bytes;
-    Layout layout = {memory, sizeof *made};
-    place_all(&layout, made);
+    Fl__Block block = {memory, 0};
+    place_all(&block, made);
     start(made, now);
     *server = made;
     return FL_OK;
@@ -228,39 +219,10 @@ void fl_seal_server_destroy(FlSealServer *server)
     FlAlloc alloc = server->def.alloc;
     void *memory = server->memory;
     size_t bytes = server->memory_bytes;
-    sodium_memzero(memory, bytes);
     fl_free(&alloc, memory, bytes);
 }
 
 // ---------------------------------------------------------------- small things for all
-
-uint64_t fl__server_unix(const FlSealServer *server, FlTime now)
-{
-    FlTime span = fl_span(now, server->started_at);
-    return server->def.unix_s + (span > 0 ? (uint64_t)span / UINT64_C(1000000000) : 0);
-}
-
-bool fl__bucket_take(Bucket *bucket, FlTime now, double rate_s, double burst)
-{
-    if (now > bucket->filled_at) {
-        bucket->tokens += rate_s * fl_span_seconds(fl_span(now, bucket->filled_at));
-        bucket->tokens = bucket->tokens < burst ? bucket->tokens : burst;
-        bucket->filled_at = now;
-    }
-    if (bucket->tokens < 1.0) {
-        return false;
-    }
-    bucket->tokens -= 1.0;
-    return true;
-}
-
-static int32_t ring_push(Ring *ring) // -1: full
-{
-    if (ring->count == ring->capacity) {
-        return -1;
-    }
-    return (ring->first + ring->count++) % ring->capacity;
-}
 
 static void ring_pop(Ring *ring)
 {
@@ -268,27 +230,7 @@ static void ring_pop(Ring *ring)
     ring->count--;
 }
 
-Note *fl__server_note(FlSealServer *server)
-{
-    int32_t at = ring_push(&server->note_ring);
-    if (at < 0) {
-        server->stats.answers_lost++;
-        return NULL;
-    }
-    return &server->notes[at];
-}
-
-void fl__server_event(FlSealServer *server, const FlSealEvent *event)
-{
-    int32_t at = ring_push(&server->event_ring);
-    if (at < 0) {
-        server->stats.events_lost++;
-        return;
-    }
-    server->events[at] = *event;
-}
-
-FlResult fl_seal_server_poll(FlSealServer *server, FlSealEvent *event)
+FlResult fl_seal_server_take_event(FlSealServer *server, FlSealEvent *event)
 {
     memset(event, 0, sizeof *event);
     if (server->event_ring.count == 0) {
@@ -297,12 +239,6 @@ FlResult fl_seal_server_poll(FlSealServer *server, FlSealEvent *event)
     *event = server->events[server->event_ring.first];
     ring_pop(&server->event_ring);
     return FL_OK;
-}
-
-void fl__server_wake(FlSealServer *server, FlTime at)
-{
-    server->sweep_at = at < server->sweep_at ? at : server->sweep_at;
-    server->sweep_next = at < server->sweep_next ? at : server->sweep_next;
 }
 
 // ---------------------------------------------------------------- packets in
@@ -402,7 +338,7 @@ static bool sweep_slot(FlSealServer *server, Slot *slot, FlTime now, FlSealed *o
     if ((slot->generation & 1u) == 0) {
         return false;
     }
-    if (fl__silent_for(now, slot->heard_at, slot->timeout_s)) {
+    if (fl__silent_for(now, slot->received_at, slot->timeout_s)) {
         fl__slot_close(server, slot, FL_SEAL_GONE_TIMED_OUT);
         return false;
     }
@@ -411,7 +347,7 @@ static bool sweep_slot(FlSealServer *server, Slot *slot, FlTime now, FlSealed *o
         keep_alive(server, slot, now, out);
     }
     FlTime deadline = fl__slot_deadline(server, slot);
-    server->sweep_next = deadline < server->sweep_next ? deadline : server->sweep_next;
+    server->sweep_next = fl_time_min(deadline, server->sweep_next);
     return due;
 }
 
@@ -453,7 +389,7 @@ FlTime fl_seal_server_deadline(const FlSealServer *server)
     return waiting ? NEVER : server->sweep_at;
 }
 
-FlSealServerStats fl_seal_server_stats(const FlSealServer *server)
+FlSealServerStats fl__seal_server_stats(const FlSealServer *server)
 {
     FlSealServerStats stats = server->stats;
     stats.connected = server->def.slot_capacity - server->free_count;

@@ -1,5 +1,6 @@
 // One connection at the server: packets in and out, and how it ends.
 #include "private.h"
+#include "server.h"
 
 #include <string.h>
 
@@ -25,16 +26,16 @@ FlSealPeer fl__slot_peer(const FlSealServer *server, const Slot *slot)
 
 static FlSealPeer peer_found(const FlSealServer *server, int32_t index)
 {
-    FlSealPeer nobody = {0};
-    return index < 0 ? nobody : fl__slot_peer(server, &server->slots[index]);
+    FlSealPeer none = {0};
+    return index < 0 ? none : fl__slot_peer(server, &server->slots[index]);
 }
 
-FlSealPeer fl_seal_server_at(const FlSealServer *server, FlAddress address)
+FlSealPeer fl__seal_server_at(const FlSealServer *server, FlAddress address)
 {
     return peer_found(server, fl__map_find(&server->slot_by_address, fl__map_address(address)));
 }
 
-FlSealPeer fl_seal_server_client(const FlSealServer *server, uint64_t client_id)
+FlSealPeer fl__seal_server_client(const FlSealServer *server, uint64_t client_id)
 {
     return peer_found(server, fl__map_find(&server->slot_by_client, fl__map_number(client_id)));
 }
@@ -109,7 +110,7 @@ static void fill_slot(Slot *slot, const Pending *pending, FlTime now)
     slot->invite_id = pending->invite_id;
     slot->expire_s = pending->expire_s;
     slot->timeout_s = pending->timeout_s;
-    slot->heard_at = now;
+    slot->received_at = now;
     slot->said_at = NEVER; // a keep-alive is due
     memcpy(slot->to_server_key, pending->to_server_key, FL_SEAL_KEY_BYTES);
     memcpy(slot->to_client_key, pending->to_client_key, FL_SEAL_KEY_BYTES);
@@ -180,7 +181,7 @@ void fl_seal_server_disconnect(FlSealServer *server, FlTime now, FlSealPeer peer
     }
 }
 
-void fl_seal_server_drop(FlSealServer *server, FlSealPeer peer)
+void fl__seal_server_drop(FlSealServer *server, FlSealPeer peer)
 {
     Slot *slot = fl__slot_of(server, peer);
     if (slot != NULL) {
@@ -198,7 +199,7 @@ FlSealDrop fl__slot_take(FlSealServer *server, FlTime now, Slot *slot, const Pac
     if (drop != FL_SEAL_DROP_NONE) {
         return drop;
     }
-    slot->heard_at = now;
+    slot->received_at = now;
     if (packet->kind == KIND_DISCONNECT) {
         fl__slot_close(server, slot, FL_SEAL_GONE_LEFT);
         return FL_SEAL_DROP_NONE;
@@ -239,9 +240,9 @@ bool fl__slot_due(const FlSealServer *server, const Slot *slot, FlTime now)
 
 FlTime fl__slot_deadline(const FlSealServer *server, const Slot *slot)
 {
-    FlTime end = fl__silent_at(slot->heard_at, slot->timeout_s);
+    FlTime end = fl__silent_at(slot->received_at, slot->timeout_s);
     FlTime due = keep_alive_at(server, slot);
-    return due < end ? due : end;
+    return fl_time_min(due, end);
 }
 
 uint64_t fl_seal_server_sequence(const FlSealServer *server, FlSealPeer peer)
@@ -263,14 +264,13 @@ FlResult fl_seal_server_seal(FlSealServer *server, FlSealPeer peer, FlTime now, 
     if (slot == NULL) {
         return FL_STALE_ID;
     }
-    if (payload_bytes < 1 || payload_bytes > FL_SEAL_PAYLOAD_BYTES) {
-        return FL_BAD_VALUE;
-    }
-    if (sequence < fl_seal_server_sequence(server, peer)) {
-        return FL_OUT_OF_ORDER;
-    }
-    if (sequence > slot->last) {
-        return FL_FULL;
+    const PayloadWay way = {server->def.protocol_id, slot->to_client_key, slot->address,
+                            slot->last};
+    uint64_t next = fl_seal_server_sequence(server, peer);
+    FlSealed payload;
+    FlResult result = fl__payload_seal(&way, &next, sequence, buffer, payload_bytes, &payload);
+    if (result != FL_OK) {
+        return result;
     }
     if (!slot->confirmed) {
         uint8_t body[8];
@@ -281,13 +281,8 @@ FlResult fl_seal_server_seal(FlSealServer *server, FlSealPeer peer, FlTime now, 
             fl__packet_control(server->def.protocol_id, slot->to_client_key, KIND_KEEP_ALIVE,
                                sequence - 1, 0, body, sizeof body, server->packet, &first->bytes);
     }
-    slot->next = sequence + 1;
-    uint8_t *start;
-    FlSealed *last = &out[(*out_count)++];
-    last->to = slot->address;
-    last->count = fl__packet_seal(server->def.protocol_id, slot->to_client_key, KIND_PAYLOAD,
-                                  sequence, buffer + FL_SEAL_HEAD_BYTES, payload_bytes, &start);
-    last->bytes = start;
+    out[(*out_count)++] = payload;
+    slot->next = next;
     slot->said_at = now;
     server->stats.bytes_out += (uint64_t)out[0].count + (uint64_t)out[1].count;
     return FL_OK;

@@ -29,6 +29,8 @@
 //          zero up to 2048
 #include "private.h"
 
+#include "wire/wire.h"
+
 #include <string.h>
 
 #define PRIVATE_PLAIN (PRIVATE_BYTES - PROOF_BYTES)
@@ -76,7 +78,7 @@ FlAddress fl__address_read(FlReader *r)
             address.ip[i + 1] = (uint8_t)group;
         }
     } else {
-        fl_reader_fail(r);
+        fl__reader_fail(r);
     }
     address.port = (uint16_t)fl_reader_take(r, 16);
     return address;
@@ -94,7 +96,7 @@ static int32_t read_addresses(FlReader *r, FlAddress *address)
 {
     uint64_t count = fl_reader_take(r, 32);
     if (count < 1 || count > FL_SEAL_ADDRESSES) {
-        fl_reader_fail(r);
+        fl__reader_fail(r);
         return 0;
     }
     for (uint64_t i = 0; i < count; i++) {
@@ -115,7 +117,7 @@ static void read_zeros(FlReader *r)
 {
     while (fl_reader_left(r) > 0 && !r->failed) {
         if (fl_reader_take(r, 8) != 0) {
-            fl_reader_fail(r);
+            fl__reader_fail(r);
         }
     }
 }
@@ -192,18 +194,16 @@ static bool def_good(const FlSealTokenDef *def)
     return true;
 }
 
-static PrivateToken private_of(const FlSealTokenDef *def, const FlSealRandom *random)
+static void fill_private(const FlSealTokenDef *def, const FlSealRandom *random, PrivateToken *token)
 {
-    PrivateToken token = {
-        .client_id = def->client_id,
-        .timeout_s = def->timeout_s,
-        .address_count = def->address_count,
-    };
-    memcpy(token.address, def->address, sizeof token.address);
-    memcpy(token.user_data, def->user_data, sizeof token.user_data);
-    fl__random_fill(random, token.to_server_key, sizeof token.to_server_key);
-    fl__random_fill(random, token.to_client_key, sizeof token.to_client_key);
-    return token;
+    memset(token, 0, sizeof *token);
+    token->client_id = def->client_id;
+    token->timeout_s = def->timeout_s;
+    token->address_count = def->address_count;
+    memcpy(token->address, def->address, sizeof token->address);
+    memcpy(token->user_data, def->user_data, sizeof token->user_data);
+    fl__random_fill(random, token->to_server_key, sizeof token->to_server_key);
+    fl__random_fill(random, token->to_client_key, sizeof token->to_client_key);
 }
 
 FlResult fl__token_make(const FlSealTokenDef *def, const uint8_t key[FL_SEAL_KEY_BYTES],
@@ -214,7 +214,8 @@ FlResult fl__token_make(const FlSealTokenDef *def, const uint8_t key[FL_SEAL_KEY
     if (!def_good(def)) {
         return FL_BAD_VALUE;
     }
-    PrivateToken inner = private_of(def, random);
+    PrivateToken inner;
+    fill_private(def, random, &inner);
     uint8_t sealed[PRIVATE_BYTES];
     TokenSeal seal = {.protocol_id = def->protocol_id, .expire_s = def->expire_s};
     memcpy(seal.nonce, nonce, NONCE_BYTES);
@@ -250,7 +251,7 @@ FlResult fl_seal_token_make(const FlSealTokenDef *def, const uint8_t private_key
     return fl__token_make(def, private_key, nonce, random, token);
 }
 
-FlResult fl_seal_token_read(const uint8_t token[FL_SEAL_TOKEN_BYTES], FlSealToken *out)
+FlResult fl__seal_token_read(const uint8_t token[FL_SEAL_TOKEN_BYTES], FlSealToken *out)
 {
     memset(out, 0, sizeof *out);
     FlReader r;
@@ -267,7 +268,7 @@ FlResult fl_seal_token_read(const uint8_t token[FL_SEAL_TOKEN_BYTES], FlSealToke
     read_bytes(&r, out->to_client_key, FL_SEAL_KEY_BYTES);
     read_zeros(&r);
     if (!ours || r.failed || out->create_s > out->expire_s) {
-        memset(out, 0, sizeof *out);
+        fl_wipe(out, sizeof *out);
         return FL_BAD_VALUE;
     }
     return FL_OK;

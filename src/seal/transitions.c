@@ -44,7 +44,7 @@ static const ClientEvent row_event[] = {TRANSITIONS(ROW)};
 
 #define ROW_COUNT ((int32_t)(sizeof rows / sizeof rows[0]))
 
-const FlSealTransition *fl_seal_transitions(int32_t *count)
+const FlSealTransition *fl__seal_transitions(int32_t *count)
 {
     *count = ROW_COUNT;
     return rows;

@@ -1,7 +1,7 @@
 // Names and sentences, from the tables in seal.h.
 #include "private.h"
 
-const char *fl_seal_drop_name(FlSealDrop drop)
+const char *fl__seal_drop_name(FlSealDrop drop)
 {
     switch (drop) {
 #define FL_SEAL_DROP_ROW(name, word, meaning)                                                      \
@@ -15,7 +15,7 @@ const char *fl_seal_drop_name(FlSealDrop drop)
     return "unknown";
 }
 
-const char *fl_seal_state_name(FlSealState state)
+const char *fl__seal_state_name(FlSealState state)
 {
     switch (state) {
 #define FL_SEAL_STATE_ROW(name, value, meaning)                                                    \
@@ -27,7 +27,7 @@ const char *fl_seal_state_name(FlSealState state)
     return "UNKNOWN";
 }
 
-const char *fl_seal_state_text(FlSealState state)
+const char *fl__seal_state_text(FlSealState state)
 {
     switch (state) {
 #define FL_SEAL_STATE_ROW(name, value, meaning)                                                    \

@@ -1,12 +1,15 @@
 // Attention: how much each player looks at each other. The formula is in the header, its loop in
 // attention_look.c.
 //
-// Layout: players in parallel arrays of floats, made anew from their exact positions when somebody
-// looks; a row per observer with the average angle to every player (negative: none yet) and the
+// Layout: players in parallel arrays of floats, made anew from their exact positions for every
+// look; a row per observer with the average angle to every player (negative: none yet) and the
 // value. Interactions are few, so they are kept as short lists and added after the loop.
 //
-// Invariant: whoever is not there is in nobody's list, and has a value of 0 everywhere.
+// Invariant: whoever is not there is in no list, and has a value of 0 everywhere.
+#include "look.h"
 #include "private.h"
+
+#include "base/maths.h"
 
 #include <float.h>
 
@@ -19,7 +22,7 @@
 #define LINE ((int32_t)(LINE_BYTES / sizeof(float)))
 
 typedef struct Partner {
-    int32_t player; // -1: nobody
+    int32_t player; // -1: none
     FlTime when;
 } Partner;
 
@@ -39,10 +42,10 @@ struct FlAttention {
     float *x, *y, *z, *present;
     float *angle, *value; // [row][player]
     int32_t stride;       // of rows: whole cache lines, so that the loop has no rest
-    int32_t observer;     // where one observes at a time: who did; -1: nobody yet
+    int32_t observer;     // where one observes at a time: who did; -1: none yet
 };
 
-FlAttentionWeights fl_attention_weights(FlStance stance)
+FlAttentionWeights fl__attention_weights(FlStance stance)
 {
     FlAttentionWeights plain = {1.0 / 3.5, 1.0 / 3.5, 1.5 / 3.5};
     FlAttentionWeights close = {2.0 / 4.5, 1.0 / 4.5, 1.5 / 4.5};
@@ -64,11 +67,16 @@ FlAttentionDef fl_attention_def_default(void)
     return def;
 }
 
-static bool def_is_valid(const FlAttentionDef *def)
+FlResult fl_attention_def_problem(const FlAttentionDef *def, FlError *error)
 {
-    return def->player_capacity > 0 && def->player_capacity <= PLAYERS_MAX && def->metre > 0.0 &&
-           isfinite(def->metre) && def->reach > 0.0 && isfinite(def->reach) &&
-           def->aim_average_ns >= 0;
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlAttentionDef, "fl_attention_def_default", COOKIE),
+        FL__WHOLE(FlAttentionDef, player_capacity, 1, PLAYERS_MAX),
+        FL__ABOVE(FlAttentionDef, metre, 0.0, DBL_MAX),
+        FL__ABOVE(FlAttentionDef, reach, 0.0, DBL_MAX),
+        FL__WHOLE(FlAttentionDef, aim_average_ns, 0, FL_FOREVER),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
 }
 
 static void forget_rows(FlAttention *a, int32_t first, int32_t count)
@@ -96,8 +104,9 @@ FlResult fl_attention_create(const FlAttentionDef *def, FlAttention **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == COOKIE);
-    if (!def_is_valid(def)) {
-        return FL_BAD_VALUE;
+    FlError error;
+    if (fl_attention_def_problem(def, &error) != FL_OK) {
+        return error.code;
     }
     size_t players = (size_t)def->player_capacity;
     int32_t stride = (def->player_capacity + LINE - 1) / LINE * LINE;
@@ -123,7 +132,7 @@ FlResult fl_attention_create(const FlAttentionDef *def, FlAttention **out)
     a->value = a->angle + pairs;
     for (int32_t i = 0; i < def->player_capacity; i++) {
         a->players[i].looked = FL_FOREVER;
-        a->players[i].weights = fl_attention_weights(FL_STANCE_PLAIN);
+        a->players[i].weights = fl__attention_weights(FL_STANCE_PLAIN);
         forget_partners(&a->players[i]);
     }
     forget_rows(a, 0, row_count(def));
@@ -180,7 +189,7 @@ void fl_attention_remove(FlAttention *a, int32_t player)
     Player *p = player_at(a, player);
     p->here = false;
     p->looked = FL_FOREVER;
-    p->weights = fl_attention_weights(FL_STANCE_PLAIN);
+    p->weights = fl__attention_weights(FL_STANCE_PLAIN);
     forget_partners(p);
     forget_player(a, player);
     for (int32_t i = 0; i < a->def.player_capacity; i++) {
@@ -191,9 +200,9 @@ void fl_attention_remove(FlAttention *a, int32_t player)
     }
 }
 
-void fl_attention_weigh(FlAttention *a, int32_t player, FlAttentionWeights weights)
+void fl_attention_stance(FlAttention *a, int32_t player, FlStance stance)
 {
-    player_at(a, player)->weights = weights;
+    player_at(a, player)->weights = fl__attention_weights(stance);
 }
 
 // The place of the same partner, else a free one, else the oldest.
@@ -224,7 +233,7 @@ void fl_attention_interact(FlAttention *a, int32_t one, int32_t other, FlTime no
 
 // ---------------------------------------------------------------- looking
 
-// Players as the loop wants them. Their middle moves, so this is done whenever somebody looks;
+// Players as the loop wants them. Their middle moves, so this is done for every look;
 // beside the loop it costs nothing.
 static void gather(FlAttention *a)
 {
@@ -257,7 +266,7 @@ static float blend_of(const FlAttention *a, const Player *p, FlTime now)
     if (!(constant > 0.0)) {
         return 1.0f;
     }
-    return since > 0.0 ? (float)(1.0 - fl_exp(-since / constant)) : 0.0f;
+    return since > 0.0 ? (float)(1.0 - fl__exp(-since / constant)) : 0.0f;
 }
 
 static FlAttentionView view_of(const FlAttention *a, int32_t observer, FlTime now)
@@ -282,7 +291,7 @@ static void add_interactions(const Player *p, FlTime now, float *value)
         const Partner *partner = &p->partner[i];
         FlTime age = fl_span(now, partner->when);
         if (partner->player >= 0 && age >= 0 && age <= RECENT_NS) {
-            double recent = fl_exp(-fl_span_seconds(age) / FADE_SECONDS);
+            double recent = fl__exp(-fl_span_seconds(age) / FADE_SECONDS);
             value[partner->player] += (float)(p->weights.interaction * recent);
         }
     }
@@ -312,8 +321,23 @@ static void look(FlAttention *a, int32_t row, int32_t observer, FlTime now)
     value[observer] = 0.0f;
 }
 
+static void look_all(FlAttention *a, FlTime now)
+{
+    FL_ASSERT(a->def.everybody);
+    gather(a);
+    for (int32_t i = 0; i < a->def.player_capacity; i++) {
+        if (a->players[i].here) {
+            look(a, i, i, now);
+        }
+    }
+}
+
 void fl_attention_look(FlAttention *a, int32_t observer, FlTime now)
 {
+    if (observer == FL_ATTENTION_ALL) {
+        look_all(a, now);
+        return;
+    }
     if (!player_at(a, observer)->here) {
         return;
     }
@@ -326,20 +350,33 @@ void fl_attention_look(FlAttention *a, int32_t observer, FlTime now)
     look(a, a->def.everybody ? observer : 0, observer, now);
 }
 
-void fl_attention_look_all(FlAttention *a, FlTime now)
-{
-    FL_ASSERT(a->def.everybody);
-    gather(a);
-    for (int32_t i = 0; i < a->def.player_capacity; i++) {
-        if (a->players[i].here) {
-            look(a, i, i, now);
-        }
-    }
-}
-
 const float *fl_attention_of(const FlAttention *a, int32_t observer)
 {
     (void)player_at(a, observer);
     FL_ASSERT(a->def.everybody || a->observer == observer || a->observer == -1);
     return a->value + (a->def.everybody ? (size_t)observer * (size_t)a->stride : 0);
+}
+
+#define STAYS 1.1f // times as much as its value counts one that was chosen before
+
+void fl_attention_choose(const FlAttention *a, int32_t observer, int32_t count, float *reported)
+{
+    const float *value = fl_attention_of(a, observer);
+    int32_t players = a->def.player_capacity;
+    for (int32_t i = 0; i < players; i++) {
+        reported[i] = reported[i] >= 0.5f ? STAYS * value[i] : value[i];
+    }
+    for (int32_t k = 0; k < count; k++) {
+        int32_t best = -1;
+        for (int32_t i = 0; i < players; i++) {
+            best = reported[i] > 0.0f && (best < 0 || reported[i] > reported[best]) ? i : best;
+        }
+        if (best < 0) {
+            break;
+        }
+        reported[best] = -1.0f; // chosen
+    }
+    for (int32_t i = 0; i < players; i++) {
+        reported[i] = 0.5f * value[i] + (reported[i] < 0.0f ? 0.5f : 0.0f);
+    }
 }

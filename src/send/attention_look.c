@@ -6,32 +6,19 @@
 // less than 5e-4 where a float holds positions to 1e-5 of the distances that matter.
 //
 // The angle comes from the chord between the two directions, not from their cosine: near zero,
-// where a careful aim is told from a careless one, a float's cosine is off by 5e-4 rad.
+// where a careful aim differs from a careless one, a float's cosine is off by 5e-4 rad.
 //
 // Only + - * / and square roots: every compiler and width gives the same bits.
+#include "look.h"
 #include "private.h"
-
-static inline uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 #define HALF_ROOT 0x3f3504f3u // sqrt(1/2): mantissas are taken from there to sqrt(2)
 
 // The exponent of a positive normal number, and in *rest its mantissa less one.
 static inline float split(float x, float *rest)
 {
-    int32_t exponent = (int32_t)(bits_of(x) - HALF_ROOT) >> 23;
-    *rest = float_of(bits_of(x) - ((uint32_t)exponent << 23)) - 1.0f;
+    int32_t exponent = (int32_t)(fl__float_bits(x) - HALF_ROOT) >> 23;
+    *rest = fl__float_of(fl__float_bits(x) - ((uint32_t)exponent << 23)) - 1.0f;
     return (float)exponent;
 }
 
@@ -67,7 +54,7 @@ static inline float exp2_of(float x)
     float p = 0.242639962f + 0.0560058546f * f;
     p = 0.693105318f + f * p;
     p = 0.999924497f + f * p;
-    return p * float_of((bits_of(shifted) + 127u) << 23);
+    return p * fl__float_of((fl__float_bits(shifted) + 127u) << 23);
 }
 
 // The angle between two unit vectors whose ends are sqrt(q) apart, to 1e-5. Beyond a right angle:

@@ -3,10 +3,15 @@
 // An update under way is taken to arrive the receiver's usual delay after it was sent, but not
 // before what is already acknowledged. When it was sent is remembered for the last few, to an
 // eighth of a millisecond; older ones are taken as sent when they were made.
+#include "placed.h"
+#include "policy.h"
 #include "private.h"
+
+#include "base/maths.h"
 
 typedef struct Step {
     FlTime from;
+    FlTime since; ///< When it arrived.
     uint32_t serial;
 } Step;
 
@@ -40,12 +45,13 @@ static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver,
         FlSteps placed = fl__steps(ledger, number);
         steps[0].from = earliest = pair->horizon;
         steps[0].serial = fl__step_serial(&placed, pair->shown_count - 1);
+        steps[0].since = fl__step_from(&placed, pair->shown_count - 1);
         count = 1;
         uint32_t back = pair->newest_sent - steps[0].serial; // only what is newer can show
         waiting &= back < FL__UNDER_WAY ? ((uint64_t)1 << back) - 1 : ~(uint64_t)0;
     }
     while (waiting != 0) { // the oldest first
-        int32_t back = fl__highest(waiting);
+        int32_t back = fl__bit_highest(waiting);
         waiting &= ~fl__bit(back);
         uint32_t serial = pair->newest_sent - (uint32_t)back;
         if (!fl__remembered(e, serial)) {
@@ -53,12 +59,12 @@ static int32_t collect(const FlLedger *ledger, int32_t entity, int32_t receiver,
         }
         FlTime from = fl_time_add(sent_at(ledger, entity, pair, serial), delay);
         FlTime made = fl__piece(e, serial)->from;
-        from = from < earliest ? earliest : from;
-        from = from < made ? made : from;
+        from = fl__time_max(earliest, from);
+        from = fl__time_max(made, from);
         if (from > until) {
             break;
         }
-        steps[count].from = earliest = from;
+        steps[count].from = steps[count].since = earliest = from;
         steps[count].serial = serial;
         count++;
     }
@@ -76,7 +82,7 @@ FlExpected fl__expect(const FlLedger *ledger, int32_t entity, int32_t receiver, 
     for (int32_t i = 0; i < count; i++) {
         FlTime to = i + 1 < count ? steps[i + 1].from : until;
         double error;
-        (void)fl__path_error(e, steps[i].serial, steps[i].from, to, &error);
+        (void)fl__path_error(e, steps[i].serial, steps[i].since, steps[i].from, to, &error);
         expected.error += error;
         expected.serial = steps[i].serial;
     }
@@ -97,20 +103,24 @@ double fl__recent_error(const FlLedger *ledger, int32_t entity, int32_t receiver
     for (int32_t i = 0; i < count; i++) {
         FlTime to = i + 1 < count ? steps[i + 1].from : until;
         double error;
-        (void)fl__path_error(e, steps[i].serial, steps[i].from > made ? steps[i].from : made, to,
-                             &error);
+        (void)fl__path_error(e, steps[i].serial, steps[i].since, fl__time_max(steps[i].from, made),
+                             to, &error);
         sum += error;
     }
     return sum;
 }
 
-const FlMotion *fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
+bool fl__believes(const FlLedger *ledger, int32_t entity, const FlPair *pair)
 {
     const FlEntity *e = fl__entity(ledger, entity);
-    const FlPiece *piece = fl__piece(e, pair->newest_sent);
-    bool sound = pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
-                 piece->life == fl__piece(e, e->newest)->life;
-    return sound ? &piece->motion : NULL;
+    return pair->sent > 0 && fl__remembered(e, pair->newest_sent) &&
+           fl__piece(e, pair->newest_sent)->life == fl__piece(e, e->newest)->life;
+}
+
+FlMotion fl__belief(const FlLedger *ledger, int32_t entity, const FlPair *pair)
+{
+    const FlPiece *piece = fl__piece(fl__entity(ledger, entity), pair->newest_sent);
+    return fl_piece_placed(&piece->motion, piece->life, piece->motion.time).motion;
 }
 
 // ---------------------------------------------------------------- reading
@@ -138,7 +148,7 @@ bool fl_ledger_read(const FlLedger *ledger, int32_t entity, int32_t receiver, Fl
 FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time,
                         FlPose *pose)
 {
-    FlPose nowhere = {.rotation = fl_quat_identity()};
+    FlPose nowhere = {.rotation = fl__quat_identity()};
     *pose = nowhere;
     int32_t number = fl__pair_number(ledger, entity, receiver);
     const FlPair *pair = &ledger->pairs[number];
@@ -155,7 +165,8 @@ FlResult fl_ledger_seen(const FlLedger *ledger, int32_t entity, int32_t receiver
         if (piece == NULL || piece->life == FL_LIFE_NONE) {
             return FL_NOT_FOUND;
         }
-        *pose = fl_motion_pose(&piece->motion, time);
+        FlPiece placed = fl_piece_placed(&piece->motion, piece->life, fl__step_from(&steps, i));
+        *pose = fl_motion_pose(&placed.motion, time);
         return FL_OK;
     }
     return FL_NOT_FOUND;

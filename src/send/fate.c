@@ -1,5 +1,7 @@
 // What becomes of updates: sent, lost, and what is known of their receivers. Arrivals are in
 // shown.c, with the path that they make.
+#include "placed.h"
+#include "policy.h"
 #include "private.h"
 
 static void remember_flight(FlPair *pair, uint32_t serial, FlTime hold)
@@ -10,6 +12,19 @@ static void remember_flight(FlPair *pair, uint32_t serial, FlTime hold)
     uint8_t at = pair->flight_next;
     pair->flight[at] = (serial & 0xffffu) | (uint32_t)steps << 16;
     pair->flight_next = at + 1 < FL__FLIGHTS ? (uint8_t)(at + 1) : 0;
+}
+
+// For those who want to know.
+FL__APART
+static void note_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
+{
+    const FlPolicy *policy = fl__policy(fl__entity(ledger, due.entity)->send.policy);
+    if (fl__keeps_history(ledger)) {
+        fl__history_sent(ledger, fl__pair_number(ledger, due.entity, receiver), due.serial, now);
+    }
+    if (policy->sent != NULL) {
+        policy->sent(ledger, due.entity, receiver, now);
+    }
 }
 
 void fl_ledger_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
@@ -24,11 +39,11 @@ void fl_ledger_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
     }
     FlPair *pair = fl__pair(ledger, due.entity, receiver);
     bool older = (pair->flags & FL__OWES_OLDER) != 0;
-    if (newest || (older && !fl__after(pair->owed.serial, due.serial))) {
+    if (newest || (older && !fl__serial_newer(pair->owed.serial, due.serial))) {
         *word &= ~fl__bit(due.entity);
         pair->flags &= (uint8_t)~FL__OWES_OLDER;
     }
-    if (fl__after(due.serial, pair->newest_sent)) {
+    if (fl__serial_newer(due.serial, pair->newest_sent)) {
         uint32_t ahead = due.serial - pair->newest_sent;
         pair->waiting = ahead < FL__UNDER_WAY ? pair->waiting << ahead : 0;
         pair->newest_sent = due.serial;
@@ -41,9 +56,8 @@ void fl_ledger_sent(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
     remember_flight(pair, due.serial, fl_span(now, made));
     pair->sent++;
     pair->last_sent = now;
-    const FlPolicy *policy = fl__policy(e->send.policy);
-    if (policy->sent != NULL) {
-        policy->sent(ledger, due.entity, receiver, now);
+    if (fl__keeps_history(ledger) || fl__policy(e->send.policy)->sent != NULL) {
+        note_sent(ledger, receiver, due, now);
     }
 }
 
@@ -57,7 +71,7 @@ void fl_ledger_lost(FlLedger *ledger, int32_t receiver, FlDue due, FlTime now)
     pair->lost++;
     // Nothing newer is on its way: without this the receiver would be wrong until the next trigger.
     if (due.serial == pair->newest_sent) {
-        fl__owe(ledger, due.entity, receiver, now);
+        fl__mark_soon(ledger, due.entity, receiver, now);
     }
 }
 

@@ -4,12 +4,17 @@
 // pair that does not watch has no bit and no time set, and waits for nothing. Serials of a slot
 // only rise, so the fate of an update of an entity that ended, or of a watch that ended, finds
 // nothing to change.
+#include "placed.h"
+#include "policy.h"
 #include "private.h"
+
+#include "motion/motion.h"
 
 #define COOKIE 0x4c454447u
 #define PATH_CAPACITY_MAX 16384 // half the range of a serial's low 16 bits, and then some
 #define SHOWN_CAPACITY_MAX 128
-#define UPDATE_BYTES 24 // until told
+#define HISTORY_CAPACITY_MAX 4096
+#define UPDATE_BYTES 24 // until set
 
 // ---------------------------------------------------------------- creation
 
@@ -26,55 +31,51 @@ FlLedgerDef fl_ledger_def_default(void)
     return def;
 }
 
-static bool is_power_of_two(int32_t n)
+FlResult fl_ledger_def_problem(const FlLedgerDef *def, FlError *error)
 {
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-static bool def_is_valid(const FlLedgerDef *def)
-{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlLedgerDef, "fl_ledger_def_default", COOKIE),
+        FL__WHOLE(FlLedgerDef, entity_capacity, 1, INT32_MAX),
+        FL__WHOLE(FlLedgerDef, receiver_capacity, 1, INT32_MAX),
+        FL__POWER(FlLedgerDef, path_capacity, 8, PATH_CAPACITY_MAX),
+        FL__POWER(FlLedgerDef, shown_capacity, 4, SHOWN_CAPACITY_MAX),
+        FL__POWER(FlLedgerDef, history_capacity, 0, HISTORY_CAPACITY_MAX),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
     int64_t pairs = (int64_t)def->entity_capacity * def->receiver_capacity;
-    return def->entity_capacity > 0 && def->receiver_capacity > 0 && pairs <= INT32_MAX / 2 &&
-           is_power_of_two(def->path_capacity) && def->path_capacity >= 8 &&
-           def->path_capacity <= PATH_CAPACITY_MAX && is_power_of_two(def->shown_capacity) &&
-           def->shown_capacity >= 4 && def->shown_capacity <= SHOWN_CAPACITY_MAX;
+    return fl__def_wrong(error, pairs > INT32_MAX / 2,
+                         "entity_capacity times receiver_capacity must be below 2^30.");
 }
 
-// One block holds it all. Takes `count` things of `size` from it, aligned for anything; *used
-// counts the bytes, whether there is a block yet or not.
-static void *take(char *block, size_t *used, size_t count, size_t size)
-{
-    size_t align = _Alignof(max_align_t);
-    void *at = block == NULL ? NULL : block + *used;
-    *used += (count * size + align - 1) / align * align;
-    return at;
-}
-
-// Lays the tables out in the block; with none, just tells how many bytes they take.
-static size_t lay_out(const FlLedgerDef *def, char *block, FlLedger *ledger)
+// Lays the tables out in the block; with none, only counts its bytes.
+static void lay_out(const FlLedgerDef *def, Fl__Block *block, FlLedger *ledger)
 {
     size_t entities = (size_t)def->entity_capacity;
     size_t receivers = (size_t)def->receiver_capacity;
     size_t pairs = entities * receivers;
     size_t pieces = entities * (size_t)def->path_capacity;
-    size_t used = 0;
-    (void)take(block, &used, 1, sizeof *ledger);
-    ledger->entities = take(block, &used, entities, sizeof *ledger->entities);
-    ledger->receivers = take(block, &used, receivers, sizeof *ledger->receivers);
-    ledger->scratch = take(block, &used, receivers * 2, sizeof *ledger->scratch);
-    ledger->prospects = take(block, &used, receivers, sizeof *ledger->prospects);
-    ledger->due = take(block, &used, (entities + 63) / 64 * receivers, sizeof *ledger->due);
-    ledger->watching =
-        take(block, &used, entities * ((receivers + 63) / 64), sizeof *ledger->watching);
-    ledger->attention = take(block, &used, pairs, sizeof *ledger->attention);
-    ledger->keys = take(block, &used, pairs, sizeof *ledger->keys);
-    ledger->times = take(block, &used, fl__schedule_size((int32_t)pairs), sizeof *ledger->times);
-    ledger->pairs = take(block, &used, pairs, sizeof *ledger->pairs);
-    ledger->shown = take(block, &used, pairs * (size_t)def->shown_capacity, sizeof *ledger->shown);
-    ledger->pieces = take(block, &used, pieces, sizeof *ledger->pieces);
-    ledger->leaps = take(block, &used, pieces, sizeof *ledger->leaps);
-    ledger->curves = take(block, &used, entities * FL__CURVES, sizeof *ledger->curves);
-    return used;
+    (void)fl__block_take(block, 1, sizeof *ledger);
+    ledger->entities = fl__block_take(block, entities, sizeof *ledger->entities);
+    ledger->receivers = fl__block_take(block, receivers, sizeof *ledger->receivers);
+    ledger->scratch = fl__block_take(block, receivers * 2, sizeof *ledger->scratch);
+    ledger->prospects = fl__block_take(block, receivers, sizeof *ledger->prospects);
+    ledger->due = fl__block_take(block, (size_t)fl__bit_words(def->entity_capacity) * receivers,
+                                 sizeof *ledger->due);
+    ledger->watching = fl__block_take(
+        block, entities * (size_t)fl__bit_words(def->receiver_capacity), sizeof *ledger->watching);
+    ledger->attention = fl__block_take(block, pairs, sizeof *ledger->attention);
+    ledger->keys = fl__block_take(block, pairs, sizeof *ledger->keys);
+    ledger->times = fl__block_take(block, fl__schedule_size((int32_t)pairs), sizeof *ledger->times);
+    ledger->pairs = fl__block_take(block, pairs, sizeof *ledger->pairs);
+    ledger->shown =
+        fl__block_take(block, pairs * (size_t)def->shown_capacity, sizeof *ledger->shown);
+    size_t history = (size_t)def->history_capacity;
+    ledger->history = fl__block_take(block, pairs * history, sizeof *ledger->history);
+    ledger->history_count =
+        fl__block_take(block, history > 0 ? pairs : 0, sizeof *ledger->history_count);
+    ledger->pieces = fl__block_take(block, pieces, sizeof *ledger->pieces);
+    ledger->leaps = fl__block_take(block, pieces, sizeof *ledger->leaps);
+    ledger->curves = fl__block_take(block, entities * FL__CURVES, sizeof *ledger->curves);
 }
 
 static FlRings rings_of(const FlLedger *ledger, int32_t entity)
@@ -93,22 +94,24 @@ FlResult fl_ledger_create(const FlLedgerDef *def, FlLedger **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == COOKIE);
-    if (!def_is_valid(def)) {
-        return FL_BAD_VALUE;
+    FlError error;
+    if (fl_ledger_def_problem(def, &error) != FL_OK) {
+        return error.code;
     }
     FlLedger planned;
-    size_t bytes = lay_out(def, NULL, &planned);
-    char *block = fl_alloc(&def->alloc, bytes, _Alignof(max_align_t));
-    if (block == NULL) {
+    Fl__Block counted = {0};
+    lay_out(def, &counted, &planned);
+    FlLedger *ledger = fl_alloc(&def->alloc, counted.bytes, _Alignof(max_align_t));
+    if (ledger == NULL) {
         return FL_NO_MEMORY;
     }
-    FlLedger *ledger = (FlLedger *)(void *)block;
-    (void)lay_out(def, block, ledger);
+    Fl__Block block = {(uint8_t *)ledger, 0};
+    lay_out(def, &block, ledger);
     ledger->def = *def;
-    ledger->bytes = bytes;
-    ledger->receiver_words = (def->receiver_capacity + 63) / 64;
+    ledger->bytes = counted.bytes;
+    ledger->receiver_words = fl__bit_words(def->receiver_capacity);
     ledger->random.seed = def->seed;
-    ledger->focus.def = fl_focus_def_default();
+    ledger->focus.def = fl__focus_def_default();
     ledger->focus.next = INT64_MIN;
     ledger->focus.bytes = (double)INFINITY;
     fl__schedule_init(&ledger->schedule, ledger->times,
@@ -133,7 +136,7 @@ void fl_ledger_destroy(FlLedger *ledger)
     fl_free(&alloc, ledger, ledger->bytes);
 }
 
-FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def)
+FlLedgerMemory fl__ledger_memory(const FlLedgerDef *def)
 {
     FlLedgerMemory memory = {
         .entity = sizeof(FlEntity) +
@@ -145,26 +148,15 @@ FlLedgerMemory fl_ledger_memory(const FlLedgerDef *def)
         .pair = sizeof(FlPair) + sizeof(FlShown) * (size_t)def->shown_capacity + sizeof(FlTime) +
                 sizeof(FlTime) / 4 + 1 + sizeof(uint8_t) + sizeof(uint32_t),
     };
+    if (def->history_capacity > 0) {
+        memory.pair += sizeof(FlLedgerSent) * (size_t)def->history_capacity + sizeof(uint32_t);
+    }
     return memory;
 }
 
 // ---------------------------------------------------------------- marking
 
-void fl__mark(FlLedger *ledger, int32_t entity, int32_t receiver)
-{
-    *fl__due_word(ledger, entity, receiver) |= fl__bit(entity);
-    fl__pair(ledger, entity, receiver)->flags &= (uint8_t)~FL__OWES_OLDER;
-}
-
-void fl__mark_older(FlLedger *ledger, int32_t entity, int32_t receiver, uint32_t serial)
-{
-    FlPair *pair = fl__pair(ledger, entity, receiver);
-    *fl__due_word(ledger, entity, receiver) |= fl__bit(entity);
-    pair->flags |= FL__OWES_OLDER;
-    pair->owed.serial = serial;
-}
-
-void fl__owe(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now)
+void fl__mark_soon(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now)
 {
     if (!fl__policy(fl__entity(ledger, entity)->send.policy)->frames) {
         fl__mark(ledger, entity, receiver);
@@ -174,32 +166,12 @@ void fl__owe(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now)
     fl__focus_trigger(ledger, entity, now);
 }
 
-void fl__ask_at(FlLedger *ledger, int32_t entity, int32_t receiver, FlTime time)
-{
-    fl__schedule_set(&ledger->schedule, fl__pair_number(ledger, entity, receiver), time);
-}
-
-int32_t fl__watcher_next(const FlLedger *ledger, int32_t entity, int32_t from)
-{
-    const uint64_t *words = &ledger->watching[entity * ledger->receiver_words];
-    for (int32_t w = from >> 6; w < ledger->receiver_words; w++) {
-        uint64_t word = words[w];
-        if (w == from >> 6) {
-            word &= ~(uint64_t)0 << (from & 63);
-        }
-        if (word != 0) {
-            return w * 64 + fl__lowest(word);
-        }
-    }
-    return -1;
-}
-
 // ---------------------------------------------------------------- entities and receivers
 
 void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send)
 {
     FlEntity *e = fl__entity(ledger, entity);
-    FL_ASSERT(!e->live && fl_send_valid(send));
+    FL_ASSERT(!e->live && fl__send_valid(send));
     FlEntity fresh = {.send = *send,
                       .live = true,
                       .newest = e->newest,
@@ -213,7 +185,7 @@ void fl_ledger_entity_begin(FlLedger *ledger, int32_t entity, const FlSend *send
 static void stop_watching(FlLedger *ledger, int32_t entity, int32_t receiver)
 {
     fl__pair(ledger, entity, receiver)->waiting = 0;
-    ledger->watching[entity * ledger->receiver_words + (receiver >> 6)] &= ~fl__bit(receiver);
+    fl__bit_clear(&ledger->watching[entity * ledger->receiver_words], receiver);
     *fl__due_word(ledger, entity, receiver) &= ~fl__bit(entity);
     fl__ask_at(ledger, entity, receiver, FL_FOREVER);
     fl__entity(ledger, entity)->watcher_count--;
@@ -276,21 +248,17 @@ void fl_ledger_watch(FlLedger *ledger, int32_t entity, int32_t receiver, bool wa
         fresh.baseline = (float)mean_suffered(ledger, entity);
     }
     *fl__pair(ledger, entity, receiver) = fresh;
-    ledger->watching[entity * ledger->receiver_words + (receiver >> 6)] |= fl__bit(receiver);
+    if (fl__keeps_history(ledger)) {
+        fl__history_begin(ledger, fl__pair_number(ledger, entity, receiver));
+    }
+    fl__bit_set(&ledger->watching[entity * ledger->receiver_words], receiver);
     e->watcher_count++;
     if (fl__policy(e->send.policy)->join != NULL) {
         fl__policy(e->send.policy)->join(ledger, entity, receiver, now);
     }
     if (fl__remembered(e, e->newest)) {
-        fl__owe(ledger, entity, receiver, now);
+        fl__mark_soon(ledger, entity, receiver, now);
     }
-}
-
-bool fl_ledger_watches(const FlLedger *ledger, int32_t entity, int32_t receiver)
-{
-    FL_ASSERT(entity >= 0 && entity < ledger->def.entity_capacity);
-    FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity);
-    return fl__watches(ledger, entity, receiver);
 }
 
 // ---------------------------------------------------------------- exports
@@ -302,7 +270,7 @@ static bool export_is_sound(const FlLedger *ledger, int32_t entity, const FlMoti
     if (fl__remembered(e, e->newest) && motion->time < fl__piece(e, e->newest)->from) {
         return false;
     }
-    return life == FL_LIFE_NONE || fl_motion_finite(motion);
+    return life == FL_LIFE_NONE || fl__motion_finite(motion);
 }
 
 static void mark_all(FlLedger *ledger, int32_t entity, FlTime now)
@@ -310,7 +278,7 @@ static void mark_all(FlLedger *ledger, int32_t entity, FlTime now)
     const FlPolicy *policy = fl__policy(fl__entity(ledger, entity)->send.policy);
     for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
          r = fl__watcher_next(ledger, entity, r + 1)) {
-        fl__owe(ledger, entity, r, now);
+        fl__mark_soon(ledger, entity, r, now);
         fl__ask_at(ledger, entity, r, FL_FOREVER);
         if (policy->join != NULL) {
             policy->join(ledger, entity, r, now);
@@ -318,10 +286,10 @@ static void mark_all(FlLedger *ledger, int32_t entity, FlTime now)
     }
 }
 
-void fl_ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTime now)
+void fl__ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTime now)
 {
     FlEntity *e = fl__entity(ledger, entity);
-    FL_ASSERT(e->live && fl_send_valid(send));
+    FL_ASSERT(e->live && fl__send_valid(send));
     FlEqual fresh = {.epoch = e->equal.epoch}; // errors are counted from there
     e->send = *send;
     e->equal = fresh;
@@ -339,8 +307,8 @@ void fl_ledger_policy(FlLedger *ledger, int32_t entity, const FlSend *send, FlTi
     }
 }
 
-// Nobody starves: whatever a policy thinks, an update goes to those who waited too long, and to
-// those whose last one is about to be forgotten.
+// No receiver starves: whatever a policy decides, an update goes to those who waited too long, and
+// to those whose last one is about to be forgotten.
 static void mark_impatient(FlLedger *ledger, int32_t entity, FlTime now)
 {
     const FlEntity *e = fl__entity(ledger, entity);
@@ -348,21 +316,21 @@ static void mark_impatient(FlLedger *ledger, int32_t entity, FlTime now)
     for (int32_t r = fl__watcher_next(ledger, entity, 0); r >= 0;
          r = fl__watcher_next(ledger, entity, r + 1)) {
         const FlPair *pair = fl__pair(ledger, entity, r);
-        if (pair->sent == 0 || fl_span(now, pair->last_sent) >= e->send.patience_ns ||
+        if (pair->sent == 0 || fl_span(now, pair->last_sent) >= e->send.starvation_ns ||
             e->newest - pair->newest_sent >= too_old) {
             fl__mark(ledger, entity, r);
         }
     }
 }
 
-void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life,
-                      FlTime now)
+uint32_t fl__ledger_add(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life,
+                        FlTime now)
 {
     FlEntity *e = fl__entity(ledger, entity);
     FL_ASSERT(e->live);
     if (!export_is_sound(ledger, entity, motion, life)) {
         ledger->counts.refused++;
-        return;
+        return e->oldest - 1; // of none that is remembered
     }
     if (!fl__remembered(e, e->newest)) {
         e->equal.epoch = now;
@@ -375,13 +343,20 @@ void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, 
     e->trigger = continues ? e->trigger + 1 : 0;
     if (!continues && !(e->send.policy == FL_SEND_BASE)) {
         mark_all(ledger, entity, now);
-        return;
+        return e->newest;
     }
     const FlPolicy *policy = fl__policy(e->send.policy);
     policy->trigger(ledger, entity, now);
     if (!policy->frames && (e->send.policy != FL_SEND_BASE || e->send.every > 1)) {
         mark_impatient(ledger, entity, now);
     }
+    return e->newest;
+}
+
+void fl_ledger_export(FlLedger *ledger, int32_t entity, const FlMotion *motion, uint32_t life,
+                      FlTime now)
+{
+    (void)fl__ledger_add(ledger, entity, motion, life, now);
 }
 
 void fl_ledger_update(FlLedger *ledger, FlTime now)
@@ -402,7 +377,7 @@ FlTime fl_ledger_deadline(const FlLedger *ledger)
 {
     FlTime asked = fl__schedule_earliest(&ledger->schedule);
     FlTime frame = fl__focus_deadline(ledger);
-    return asked < frame ? asked : frame;
+    return fl_time_min(asked, frame);
 }
 
 // ---------------------------------------------------------------- what is due
@@ -419,6 +394,13 @@ static uint32_t serial_due(const FlLedger *ledger, int32_t entity, int32_t recei
     return older && fl__remembered(e, pair->owed.serial) ? pair->owed.serial : e->newest;
 }
 
+void fl__ledger_urge(FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    if (fl__ledger_watches(ledger, entity, receiver)) {
+        fl__mark(ledger, entity, receiver);
+    }
+}
+
 bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue *due)
 {
     FL_ASSERT(receiver >= 0 && receiver < ledger->def.receiver_capacity && from >= 0);
@@ -426,7 +408,7 @@ bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue
     for (int32_t e = from & ~63; e < ledger->def.entity_capacity; e += 64) {
         uint64_t word = *fl__due_word(ledger, e, receiver) & mask;
         if (word != 0) {
-            due->entity = e + fl__lowest(word);
+            due->entity = e + fl__bit_lowest(word);
             due->serial = serial_due(ledger, due->entity, receiver);
             return true;
         }
@@ -437,13 +419,24 @@ bool fl_ledger_due(const FlLedger *ledger, int32_t receiver, int32_t from, FlDue
     return false;
 }
 
-const FlPiece *fl_ledger_exported(const FlLedger *ledger, int32_t entity, uint32_t serial)
+const FlPiece *fl__ledger_exported_at(const FlLedger *ledger, int32_t entity, FlTime time)
 {
     const FlEntity *e = fl__entity(ledger, entity);
+    uint32_t serial = e->newest;
+    while (fl__remembered(e, serial) && fl__piece(e, serial)->from > time) {
+        serial--;
+    }
     return fl__remembered(e, serial) ? fl__piece(e, serial) : NULL;
 }
 
-FlLedgerCounts fl_ledger_counts(const FlLedger *ledger)
+FlSendClass fl__ledger_class(const FlLedger *ledger, int32_t entity, int32_t receiver)
+{
+    const FlPolicy *policy = fl__policy(fl__entity(ledger, entity)->send.policy);
+    bool focus = fl__pair(ledger, entity, receiver)->own.lingers > 0;
+    return !policy->frames || focus ? FL_CLASS_FOCUS : FL_CLASS_BEST_EFFORT;
+}
+
+FlLedgerCounts fl__ledger_counts(const FlLedger *ledger)
 {
     return ledger->counts;
 }

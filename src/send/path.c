@@ -2,8 +2,11 @@
 //
 // A receiver shows one update at a time, and every update is a piece of the exported path. So the
 // error of a stretch is the sum over the exported pieces that hold in it, each against the one
-// shown; where the shown piece itself holds there is none.
+// shown; where the shown piece itself holds there is none, unless it fades.
+#include "placed.h"
 #include "private.h"
+
+#include "motion/motion.h"
 
 static bool is_straight(const FlPiece *piece)
 {
@@ -12,17 +15,29 @@ static bool is_straight(const FlPiece *piece)
            (m->model == FL_MODEL_LINEAR || m->model == FL_MODEL_STILL);
 }
 
+// Rounded down, and not more than fits: within less, it holds as well.
+static uint8_t hundredths(FlTime span)
+{
+    return (uint8_t)fl_time_min(span / FL_MS(10), UINT8_MAX);
+}
+
 static FlLeap leap_between(const FlPiece *before, const FlPiece *piece)
 {
-    FlLeap leap = {.from = piece->from, .life = piece->life};
+    FlLeap leap = {.from = piece->from,
+                   .life = piece->life,
+                   .fades = piece->life != FL_LIFE_NONE && piece->motion.fade.level != 0};
+    if (leap.fades) {
+        leap.holds_cs = hundredths(fl__fade_holds_ns(&piece->motion));
+        leap.trust_cs = hundredths(fl__fade_trust_ns(piece->motion.fade.trust));
+    }
     if (before != NULL && before->life == piece->life && is_straight(before) &&
         is_straight(piece)) {
         FlTime from = piece->from;
         leap.straight = true;
         leap.gap = fl_vec3_sub(fl_motion_position(&piece->motion, from),
                                fl_motion_position(&before->motion, from));
-        leap.drift = fl_vec3_sub(fl_motion_velocity(&piece->motion, from),
-                                 fl_motion_velocity(&before->motion, from));
+        leap.drift = fl_vec3_sub(fl__motion_velocity(&piece->motion, from),
+                                 fl__motion_velocity(&before->motion, from));
     }
     return leap;
 }
@@ -62,7 +77,7 @@ static void difference_leap(Difference *d, const FlLeap *leap, FlTime at)
 static double difference_advance(Difference *d, double seconds)
 {
     FlVec3 moved = fl_vec3_scale(d->drift, seconds);
-    double error = fl_distance_integral_straight(d->gap, moved, seconds);
+    double error = fl__distance_integral_straight(d->gap, moved, seconds);
     d->gap = fl_vec3_add(d->gap, moved);
     return error;
 }
@@ -116,7 +131,7 @@ double fl__path_walk(const FlEntity *e, uint32_t shown, FlTime from, FlTime to)
     uint32_t life = fl__leap(e, shown)->life;
     uint32_t at = shown + 1;
     const FlLeap *leap = fl__leap(e, at);
-    from = from > leap->from ? from : leap->from;
+    from = fl__time_max(from, leap->from);
     if (life == FL_LIFE_NONE || from >= to) {
         return 0.0;
     }
@@ -127,4 +142,22 @@ double fl__path_walk(const FlEntity *e, uint32_t shown, FlTime from, FlTime to)
     return !ends                ? walk_bent(e, shown, at, from, to, 0.0)
            : leap->life == life ? fl__curve_error(e, shown, at, from, to)
                                 : 0.0;
+}
+
+double fl__path_walk_faded(const FlEntity *e, uint32_t shown, FlTime since, FlTime from, FlTime to)
+{
+    const FlPiece *update = fl__piece(e, shown);
+    FlMotion placed = fl_piece_placed(&update->motion, update->life, since).motion;
+    double error = 0.0;
+    for (uint32_t at = shown; from < to; at++) {
+        FlTime next = at == e->newest ? to : fl__leap(e, at + 1)->from;
+        FlTime until = next > to ? to : next;
+        if (until > from) {
+            if (fl__leap(e, at)->life == update->life) {
+                error += fl__distance_integral(&fl__piece(e, at)->motion, &placed, from, until);
+            }
+            from = until;
+        }
+    }
+    return error;
 }

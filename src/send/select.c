@@ -5,6 +5,7 @@
 // down until the bytes are spent. Four passes over the keys, no list of candidates, no sorting.
 // Digits are short: where pairs are few, walking the sums of longer ones costs more than a pass.
 // Among equal keys the first in order of entity and receiver go.
+#include "policy.h"
 #include "private.h"
 
 #define DIGIT_BITS 8

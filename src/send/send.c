@@ -1,8 +1,9 @@
 // The table of policies, and policies as text.
+#include "policy.h"
 #include "private.h"
 
 #define EVERY_MAX 1000
-#define KNOB_MAX 100
+#define PERCENT_MAX 100
 #define BUDGET_EVERY 3.0 // of the papers' experiments
 
 // ---------------------------------------------------------------- the table
@@ -34,7 +35,7 @@ static const char *const names[FL_SEND_POLICIES] = {
 #undef ROW
 };
 
-const char *fl_send_name(FlSendPolicy policy)
+const char *fl__send_name(FlSendPolicy policy)
 {
     FL_ASSERT((int32_t)policy >= 0 && policy < FL_SEND_POLICIES);
     return names[policy];
@@ -42,94 +43,50 @@ const char *fl_send_name(FlSendPolicy policy)
 
 // ---------------------------------------------------------------- settings
 
-static FlSend make(FlSendPolicy policy, double every)
+static double usual_every(FlSendPolicy policy)
+{
+    bool budget = policy == FL_SEND_PROBABILISTIC || policy == FL_SEND_DETERMINISTIC ||
+                  policy == FL_SEND_EQUAL;
+    return budget ? BUDGET_EVERY : 1.0;
+}
+
+FlSend fl_send_make(FlSendPolicy policy)
 {
     FlSend send = {
         .policy = policy,
         .form = FL_FORM_MAIN,
         .weights = {1, 0, 0},
-        .every = every,
+        .fairness_percent = policy == FL_SEND_EQUAL ? 50 : 0,
+        .every = usual_every(policy),
         .share_cap = 1.0,
         .longest_ns = FL_SEC(1),
-        .patience_ns = fl__policy(policy)->frames ? FL_SEC(1) : FL_SEC(10),
+        .starvation_ns = fl__policy(policy)->frames ? FL_SEC(1) : FL_SEC(10),
     };
     return send;
 }
 
-FlSend fl_send_base(void)
+static bool has_weights(FlSendPolicy policy)
 {
-    return make(FL_SEND_BASE, 1);
-}
-
-FlSend fl_send_base_every(int32_t k)
-{
-    FL_ASSERT(k >= 1 && k <= EVERY_MAX);
-    return make(FL_SEND_BASE, k);
-}
-
-FlSend fl_send_schedule1(FlSendForm form)
-{
-    FL_ASSERT(form == FL_FORM_MAIN || form == FL_FORM_THESIS);
-    FlSend send = make(FL_SEND_SCHEDULE1, 1);
-    send.form = form;
-    return send;
-}
-
-FlSend fl_send_schedule2(void)
-{
-    return make(FL_SEND_SCHEDULE2, 1);
-}
-
-FlSend fl_send_probabilistic(FlSendForm form, FlSendWeights weights)
-{
-    FlSend send = make(FL_SEND_PROBABILISTIC, BUDGET_EVERY);
-    send.form = form;
-    send.weights = weights;
-    FL_ASSERT(fl_send_valid(&send));
-    return send;
-}
-
-FlSend fl_send_deterministic(FlSendWeights weights)
-{
-    FlSend send = make(FL_SEND_DETERMINISTIC, BUDGET_EVERY);
-    send.weights = weights;
-    FL_ASSERT(fl_send_valid(&send));
-    return send;
-}
-
-FlSend fl_send_equal(int32_t knob)
-{
-    FL_ASSERT(knob >= 0 && knob <= KNOB_MAX);
-    FlSend send = make(FL_SEND_EQUAL, BUDGET_EVERY);
-    send.knob = (uint8_t)knob;
-    return send;
-}
-
-FlSend fl_send_focus(void)
-{
-    return make(FL_SEND_FOCUS, 1);
-}
-
-FlSend fl_send_focus_equal(void)
-{
-    return make(FL_SEND_FOCUS_EQUAL, 1);
+    return policy == FL_SEND_PROBABILISTIC || policy == FL_SEND_DETERMINISTIC;
 }
 
 static bool form_fits(FlSendPolicy policy, FlSendForm form)
 {
     return form == FL_FORM_MAIN || (policy == FL_SEND_SCHEDULE1 && form == FL_FORM_THESIS) ||
-           (policy == FL_SEND_PROBABILISTIC && (form == FL_FORM_2005 || form == FL_FORM_FIXED));
+           (policy == FL_SEND_PROBABILISTIC && (form == FL_FORM_2005 || form == FL_FORM_FIXED)) ||
+           (has_weights(policy) && form == FL_FORM_APPENDIX);
 }
 
-bool fl_send_valid(const FlSend *send)
+bool fl__send_valid(const FlSend *send)
 {
     const FlSendWeights *w = &send->weights;
     bool whole = send->every == floor(send->every);
     return (int32_t)send->policy >= 0 && send->policy < FL_SEND_POLICIES &&
            form_fits(send->policy, send->form) && w->accumulated + w->recent + w->waiting > 0 &&
-           send->knob <= KNOB_MAX && send->every >= 1.0 && send->every <= EVERY_MAX &&
-           (whole || send->policy != FL_SEND_BASE) && send->share_cap >= 0.0 &&
-           send->share_cap <= 1.0 && send->longest_ns > 0 && send->patience_ns > 0;
+           send->fairness_percent <= PERCENT_MAX && send->every >= 1.0 &&
+           send->every <= EVERY_MAX && (whole || send->policy != FL_SEND_BASE) &&
+           send->share_cap >= 0.0 && send->share_cap <= 1.0 && send->longest_ns > 0 &&
+           send->starvation_ns > 0;
 }
 
 // ---------------------------------------------------------------- text
@@ -160,23 +117,11 @@ static void put_number(Words *words, const char *before, int32_t number)
     put_word(words, &digits[i]);
 }
 
-static double usual_every(FlSendPolicy policy)
-{
-    bool budget = policy == FL_SEND_PROBABILISTIC || policy == FL_SEND_DETERMINISTIC ||
-                  policy == FL_SEND_EQUAL;
-    return budget ? BUDGET_EVERY : 1.0;
-}
-
-static bool has_weights(FlSendPolicy policy)
-{
-    return policy == FL_SEND_PROBABILISTIC || policy == FL_SEND_DETERMINISTIC;
-}
-
-static const char *const form_words[] = {"", "-thesis", "-2005", "-fixed"};
+static const char *const form_words[] = {"", "-thesis", "-2005", "-fixed", "-appendix"};
 
 void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES])
 {
-    FL_ASSERT(fl_send_valid(send));
+    FL_ASSERT(fl__send_valid(send));
     Words words = {text, text + FL_SEND_TEXT_BYTES - 1};
     put_word(&words, names[send->policy]);
     int32_t hundredths = (int32_t)(send->every * 100.0 + 0.5);
@@ -197,7 +142,7 @@ void fl_send_text(const FlSend *send, char text[FL_SEND_TEXT_BYTES])
         put_number(&words, ",", w->waiting);
     }
     if (send->policy == FL_SEND_EQUAL) {
-        put_number(&words, "-", send->knob);
+        put_number(&words, "-", send->fairness_percent);
     }
 }
 
@@ -267,13 +212,13 @@ static bool take_settings(const char *text, FlSend *send)
         return false;
     }
     if (send->policy == FL_SEND_EQUAL) {
-        int32_t knob;
-        if (!take_word(&text, "-") || !take_number(&text, KNOB_MAX, &knob)) {
+        int32_t percent;
+        if (!take_word(&text, "-") || !take_number(&text, PERCENT_MAX, &percent)) {
             return false;
         }
-        send->knob = (uint8_t)knob;
+        send->fairness_percent = (uint8_t)percent;
     }
-    for (int32_t form = FL_FORM_THESIS; form <= FL_FORM_FIXED; form++) {
+    for (int32_t form = FL_FORM_THESIS; form <= FL_FORM_APPENDIX; form++) {
         if (take_word(&text, form_words[form])) {
             send->form = (FlSendForm)form;
             break;
@@ -283,7 +228,7 @@ static bool take_settings(const char *text, FlSend *send)
         !take_weights(&text, &send->weights)) {
         return false;
     }
-    return *text == '\0' && fl_send_valid(send);
+    return *text == '\0' && fl__send_valid(send);
 }
 
 FlResult fl_send_parse(const char *text, FlSend *send)
@@ -293,11 +238,11 @@ FlResult fl_send_parse(const char *text, FlSend *send)
         if (!take_word(&rest, names[policy])) {
             continue;
         }
-        *send = make((FlSendPolicy)policy, usual_every((FlSendPolicy)policy));
+        *send = fl_send_make((FlSendPolicy)policy);
         if (take_settings(rest, send)) {
             return FL_OK;
         }
     }
-    *send = fl_send_base();
+    *send = fl_send_make(FL_SEND_BASE);
     return FL_NOT_FOUND;
 }

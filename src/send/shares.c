@@ -5,6 +5,8 @@
 // everybody has the same. A share times the budget is a frequency, updates per trigger. No
 // frequency goes beyond 1 (two copies tell nothing new), nor beyond the cap; what is cut off is
 // spread evenly over those below.
+#include "placed.h"
+#include "policy.h"
 #include "private.h"
 
 static double *column(const FlLedger *ledger, int32_t number)
@@ -28,6 +30,21 @@ static void add_shares(const FlLedger *ledger, int32_t entity, const double *nee
     }
 }
 
+// How long ago the newest update that has arrived, as far as we know, was made; 0 before the first.
+static double age_of_shown(const FlLedger *ledger, int32_t entity, int32_t receiver, FlTime now)
+{
+    FlSteps steps = fl__steps(ledger, fl__pair_number(ledger, entity, receiver));
+    const FlEntity *e = fl__entity(ledger, entity);
+    int32_t count = steps.pair->shown_count;
+    if (count == 0) {
+        return 0.0;
+    }
+    uint32_t serial = fl__step_serial(&steps, count - 1);
+    FlTime made =
+        fl__remembered(e, serial) ? fl__piece(e, serial)->from : fl__step_from(&steps, count - 1);
+    return fl_span_seconds(fl_span(now, made));
+}
+
 static double need_of(const FlLedger *ledger, int32_t entity, int32_t receiver, int32_t kind,
                       FlTime now)
 {
@@ -39,6 +56,9 @@ static double need_of(const FlLedger *ledger, int32_t entity, int32_t receiver, 
     }
     if (kind == 1) {
         return fl__recent_error(ledger, entity, receiver, now, delay);
+    }
+    if (fl__entity(ledger, entity)->send.form == FL_FORM_APPENDIX) {
+        return age_of_shown(ledger, entity, receiver, now);
     }
     return pair->sent > 0 ? fl_span_seconds(fl_span(now, pair->last_sent)) : 0.0;
 }

@@ -8,7 +8,7 @@
 //
 // The error is counted up to the start of the newest exported piece: a relay hears of updates some
 // time after they were made, so from there on the exported path may still change. What lies between
-// there and the horizon is pending; it is counted with the next arrival, or whenever somebody asks.
+// there and the horizon is pending; it is counted with the next arrival, or whenever it is read.
 //
 // Why not wait until no report can come any more: with a second of delay that is dozens of updates
 // per pair. Reports that are later than the steps kept are rare, counted, and taken as if they had
@@ -23,6 +23,7 @@
 // one and passes: FlSend.share_cap bounds what that can win.
 //
 // Invariant: the step that holds where counting ended is remembered.
+#include "placed.h"
 #include "private.h"
 
 #define PENDING_MAX_NS FL_SEC(4) // what 32 bits hold
@@ -38,7 +39,7 @@ static inline double steps_error(const FlEntity *e, const FlSteps *steps, FlTime
             continue;
         }
         double error;
-        if (!fl__path_error(e, fl__step_serial(steps, i), start > from ? start : from, to,
+        if (!fl__path_error(e, fl__step_serial(steps, i), start, fl__time_max(start, from), to,
                             &error)) {
             *known = false;
         }
@@ -78,7 +79,7 @@ static inline void extend(FlLedger *ledger, FlEntity *e, const FlSteps *steps, F
     p->error += steps_error(e, steps, from, to, &known);
     p->pending_ns = (uint32_t)(horizon - to);
     ledger->counts.forgotten += !known;
-    e->counted = to > e->counted ? to : e->counted;
+    e->counted = fl__time_max(to, e->counted);
 }
 
 static FlShown pack(uint32_t serial, FlTime from)
@@ -88,15 +89,15 @@ static FlShown pack(uint32_t serial, FlTime from)
 
 // Takes an update that showed, or should have, into what is counted already.
 static void count_error(FlLedger *ledger, const FlEntity *e, FlPair *p, uint32_t serial,
-                        FlTime from, FlTime to, double sign)
+                        FlTime since, FlTime from, FlTime to, double sign)
 {
     FlTime counted = fl__counted(p);
-    to = to < counted ? to : counted;
+    to = fl_time_min(to, counted);
     if (from >= to) {
         return;
     }
     double error;
-    bool known = fl__path_error(e, serial, from, to, &error);
+    bool known = fl__path_error(e, serial, since, from, to, &error);
     if (!known) {
         ledger->counts.forgotten++;
         return;
@@ -183,7 +184,7 @@ static bool insert(FlLedger *ledger, FlEntity *e, const FlSteps *steps, uint32_t
     while (i < p->shown_count && fl__step_from(steps, i) <= from) {
         i++;
     }
-    if (i > 0 && !fl__after(serial, fl__step_serial(steps, i - 1))) {
+    if (i > 0 && !fl__serial_newer(serial, fl__step_serial(steps, i - 1))) {
         return exact; // overtaken
     }
     if (i == 0 && fl__counted(p) == memory && p->horizon - from <= PENDING_MAX_NS) {
@@ -192,20 +193,22 @@ static bool insert(FlLedger *ledger, FlEntity *e, const FlSteps *steps, uint32_t
     int32_t next = i; // the first step that is newer than this
     FlTime at = from;
     uint32_t before = i > 0 ? fl__step_serial(steps, i - 1) : serial;
+    FlTime since = i > 0 ? fl__step_from(steps, i - 1) : from;
     for (;;) {
         bool last = next == p->shown_count;
         FlTime until = last ? p->horizon : fl__step_from(steps, next);
         if (before != serial) {
-            count_error(ledger, e, p, before, at, until, -1.0);
+            count_error(ledger, e, p, before, since, at, until, -1.0);
         }
         at = until;
-        if (last || fl__after(fl__step_serial(steps, next), serial)) {
+        if (last || fl__serial_newer(fl__step_serial(steps, next), serial)) {
             break;
         }
         before = fl__step_serial(steps, next);
+        since = until;
         next++;
     }
-    count_error(ledger, e, p, serial, from, at, 1.0);
+    count_error(ledger, e, p, serial, from, from, at, 1.0);
     splice(steps, i, next, pack(serial, from));
     return exact;
 }
@@ -231,59 +234,85 @@ static bool add(FlLedger *ledger, FlEntity *e, const FlSteps *steps, uint32_t se
     if (from - counted > PENDING_MAX_NS) { // so long ago it is sure enough
         sure = sure > from - PENDING_MAX_NS ? sure : from - PENDING_MAX_NS;
     }
-    extend(ledger, e, steps, from, sure < from ? sure : from);
-    if (fl__after(serial, last)) {
+    extend(ledger, e, steps, from, fl_time_min(sure, from));
+    if (fl__serial_newer(serial, last)) {
         push(steps, pack(serial, from));
     }
     return true;
 }
 
-// As TCP averages round trips: an eighth of each new delay, a quarter of each new deviation.
-static void learn_delay(FlReceiver *r, FlTime delay)
+// As TCP averages round trips: an eighth of each new delay, a quarter of each new deviation; once
+// for each update that came.
+static void learn_delay(FlReceiver *r, FlTime delay, int32_t count)
 {
     double sample = delay > 0 ? (double)delay : 0.0;
-    if (r->delay < 0.0) {
+    if (r->delay < 0.0 && count > 0) {
         r->delay = sample;
         r->deviation = 0.5 * sample;
-        return;
+        count--;
     }
-    // At least a picosecond: with a steady delay it would end in subnormal numbers, which cost 50
-    // ns.
-    double deviation = r->deviation + (fabs(sample - r->delay) - r->deviation) / 4.0;
-    r->deviation = deviation > 1e-3 ? deviation : 1e-3;
-    r->delay += (sample - r->delay) / 8.0;
+    double mean = r->delay;
+    double deviation = r->deviation;
+    for (; count > 0; count--) {
+        // At least a picosecond: with a steady delay it would end in subnormal numbers, which cost
+        // 50 ns.
+        deviation = fl__max(deviation + (fabs(sample - mean) - deviation) / 4.0, 1e-3);
+        mean += (sample - mean) / 8.0;
+    }
+    r->delay = mean;
+    r->deviation = deviation;
+}
+
+// An update that was waited for has arrived. False: it came too late to be counted exactly.
+static inline bool arrive(FlLedger *ledger, FlEntity *e, int32_t number, uint32_t serial,
+                          FlTime sent, FlTime arrived)
+{
+    FlSteps steps = fl__steps(ledger, number);
+    FlPair *pair = steps.pair;
+    pair->waiting &= ~((uint64_t)1 << (pair->newest_sent - serial));
+    pair->arrived++;
+    if (fl__keeps_history(ledger)) {
+        fl__history_arrived(ledger, number, serial, sent, arrived);
+    }
+    FlTime made = fl__leap(e, serial)->from;
+    e->counting = true;
+    bool exact = add(ledger, e, &steps, serial, fl__time_max(arrived, made)); // as fl_piece_placed
+    e->counting = false;
+    return exact;
+}
+
+void fl__ledger_arrivals(FlLedger *ledger, int32_t receiver, const FlDue *due, int32_t count,
+                         FlTime sent, FlTime arrived, FlTime now)
+{
+    FlReceiver *r = &ledger->receivers[receiver];
+    bool good = fl_span(sent, arrived) <= r->clock_error && fl_span(arrived, now) <= r->clock_error;
+    int32_t waited = 0;
+    for (int32_t i = 0; i < count; i++) {
+        FlEntity *e = fl__entity(ledger, due[i].entity);
+        if (fl__waiting_pair(ledger, e, receiver, due[i]) == NULL) {
+            continue;
+        }
+        waited++;
+        if (good) {
+            int32_t number = fl__pair_number(ledger, due[i].entity, receiver);
+            r->late += !arrive(ledger, e, number, due[i].serial, sent, arrived);
+        }
+    }
+    if (good) {
+        learn_delay(r, fl_span(arrived, sent), waited);
+    }
+    *(good ? &r->reports : &r->contradictions) += (uint32_t)waited;
 }
 
 void fl_ledger_arrived(FlLedger *ledger, int32_t receiver, FlDue due, FlTime sent, FlTime arrived,
                        FlTime now)
 {
-    FlEntity *e = fl__entity(ledger, due.entity);
-    FlPair *pair = fl__waiting_pair(ledger, e, receiver, due);
-    if (pair == NULL) {
-        return;
-    }
-    FlReceiver *r = &ledger->receivers[receiver];
-    if (fl_span(sent, arrived) > r->clock_error || fl_span(arrived, now) > r->clock_error) {
-        r->contradictions++;
-        return;
-    }
-    r->reports++;
-    learn_delay(r, fl_span(arrived, sent));
-    pair->waiting &= ~((uint64_t)1 << (pair->newest_sent - due.serial));
-    pair->arrived++;
-    FlTime made = fl__leap(e, due.serial)->from;
-    FlTime from = arrived > made ? arrived : made; // as fl_piece_placed
-    FlSteps steps = fl__steps(ledger, fl__pair_number(ledger, due.entity, receiver));
-    e->counting = true;
-    if (!add(ledger, e, &steps, due.serial, from)) {
-        r->late++;
-    }
-    e->counting = false;
+    fl__ledger_arrivals(ledger, receiver, &due, 1, sent, arrived, now);
 }
 
-bool fl_ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver, double *error)
+bool fl__ledger_counted(const FlLedger *ledger, int32_t entity, int32_t receiver, double *error)
 {
-    bool watches = fl_ledger_watches(ledger, entity, receiver);
+    bool watches = fl__ledger_watches(ledger, entity, receiver);
     *error = watches ? fl__pair(ledger, entity, receiver)->error : 0.0;
     return watches;
 }

@@ -9,6 +9,8 @@
 // the turn goes by a like curve within smooth_ns.
 #include "private.h"
 
+#include "base/maths.h"
+
 static bool is_zero(FlVec3 v)
 {
     return v.x == 0.0 && v.y == 0.0 && v.z == 0.0;
@@ -46,8 +48,8 @@ FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPo
         return none;
     }
     FlShowBlend blend = {.active = true};
-    FlQuat back = fl_quat_conjugate(placed->rotation);
-    blend.turn = fl__rotation_vector(fl_quat_multiply(shown->rotation, back));
+    FlQuat back = fl__quat_conjugate(placed->rotation);
+    blend.turn = fl__rotation_vector(fl__quat_multiply(shown->rotation, back));
     if (def->convergence == FL_CONVERGENCE_STEPS) {
         blend.glide.left = offset;
     } else {
@@ -64,9 +66,9 @@ static void turn_by(FlPose *pose, FlVec3 turn)
     if (is_zero(turn)) {
         return;
     }
-    FlQuat rotation = fl_quat_multiply(fl_quat_from_vector(turn), pose->rotation);
-    pose->rotation = fl_quat_normalise(rotation);
-    pose->yaw = fl_quat_yaw(pose->rotation);
+    FlQuat rotation = fl__quat_multiply(fl__quat_from_vector(turn), pose->rotation);
+    pose->rotation = fl__quat_normalise(rotation);
+    pose->yaw = fl__quat_yaw(pose->rotation);
 }
 
 static void apply_steps(const FlShowDef *def, const FlShowBlend *blend, FlTime span, FlPose *pose)

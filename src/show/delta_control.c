@@ -5,13 +5,13 @@
 // times, which is what Δ is there to prevent. So session time is cut into periods, and each period
 // k goes through three stages:
 //
-//     period k       everybody proposes, and tells the largest proposal it has heard of
-//     period k + 1   … goes on telling it (the field `older`)
+//     period k       each peer proposes, and sends the largest proposal it knows
+//     period k + 1   … goes on sending it (the field `older`)
 //     period k + 2   the result is scheduled; what still arrives is still counted
 //     period k + 3   Δ begins to change to it, at the first nanosecond
 //
-// A maximum needs no order, no names and no acknowledgements: hearing it twice, or from somebody
-// who heard it from somebody, changes nothing. A proposal goes unheard only if every message of two
+// A maximum needs no order, no names and no acknowledgements: receiving it twice, or over
+// another peer, changes nothing. A proposal is lost only if every message of two
 // periods from everybody who knows it is lost. Then one peer differs for one period: the next one
 // starts afresh.
 //
@@ -19,6 +19,8 @@
 //
 // Layout: `largest` is indexed by period - (current - 2). Samples are a ring.
 #include "private.h"
+
+#include "wire/wire.h"
 
 #define DELTA_COOKIE 0x44454c31u
 #define PERIOD_BITS 16
@@ -51,15 +53,31 @@ static int32_t steps_of(FlTime span)
     return (int32_t)((span + FL_DELTA_STEP_NS - 1) / FL_DELTA_STEP_NS);
 }
 
+FlResult fl_delta_def_problem(const FlDeltaDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlDeltaDef, "fl_delta_def_default", DELTA_COOKIE),
+        FL__WHOLE(FlDeltaDef, low_ns, 0, FL_SHOW_DELTA_MAX_NS),
+        FL__WHOLE(FlDeltaDef, high_ns, 0, FL_SHOW_DELTA_MAX_NS),
+        FL__WHOLE(FlDeltaDef, period_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlDeltaDef, interval_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlDeltaDef, memory_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlDeltaDef, late_allowed_ppm, 0, 1000000),
+        FL__WHOLE(FlDeltaDef, margin_ns, 0, FL_SHOW_DELTA_MAX_NS),
+        FL__WHOLE(FlDeltaDef, fall_ns, 0, FL_FOREVER),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+    (void)fl__def_wrong(error, def->low_ns > def->high_ns, "low_ns is above high_ns.");
+    return fl__def_wrong(error, def->initial_ns < def->low_ns || def->initial_ns > def->high_ns,
+                         "initial_ns must be from low_ns to high_ns.");
+}
+
 void fl_delta_control_init(FlDeltaControl *control, const FlDeltaDef *def)
 {
-    FL_ASSERT(def->cookie == DELTA_COOKIE);
-    FL_ASSERT(def->low_ns >= 0 && def->low_ns <= def->high_ns);
-    FL_ASSERT(def->high_ns <= FL_SHOW_DELTA_MAX_NS);
-    FL_ASSERT(def->initial_ns >= def->low_ns && def->initial_ns <= def->high_ns);
-    FL_ASSERT(def->period_ns > 0 && def->interval_ns > 0 && def->memory_ns > 0);
-    FL_ASSERT(def->late_allowed_ppm >= 0 && def->late_allowed_ppm <= 1000000);
-    FL_ASSERT(def->margin_ns >= 0 && def->margin_ns <= FL_SHOW_DELTA_MAX_NS && def->fall_ns >= 0);
+    FlError error;
+    FlResult sound = fl_delta_def_problem(def, &error);
+    FL_ASSERT(sound == FL_OK);
+    (void)sound;
     FlDeltaControl fresh = {
         .def = *def,
         .proposal = steps_of(def->initial_ns),
@@ -173,15 +191,22 @@ static void take(FlDeltaControl *control, int64_t period, int32_t steps)
     control->largest[i] = steps > control->largest[i] ? steps : control->largest[i];
 }
 
-void fl_delta_control_hear(FlDeltaControl *control, const FlDeltaMsg *msg, FlTime now)
+bool fl_delta_control_receive(FlDeltaControl *control, const void *bytes, int32_t count, FlTime now)
 {
-    turn_over(control, now);
-    int64_t period = fl_unwrap(control->period, msg->period, PERIOD_BITS);
-    take(control, period, msg->newer);
-    // What closed long ago is repeated in good faith: only what comes too late to count is stale.
-    if (msg->older != FL_DELTA_UNKNOWN && period > control->period - CURRENT) {
-        take(control, period - 1, msg->older);
+    FlReader reader;
+    FlDeltaMsg msg;
+    fl_reader_init(&reader, bytes, count);
+    if (!fl__delta_decode(&reader, &msg) || !fl__reader_whole(&reader)) {
+        return false;
     }
+    turn_over(control, now);
+    int64_t period = fl__unwrap(control->period, msg.period, PERIOD_BITS);
+    take(control, period, msg.newer);
+    // What closed long ago is repeated in good faith: only what comes too late to count is stale.
+    if (msg.older != FL_DELTA_UNKNOWN && period > control->period - CURRENT) {
+        take(control, period - 1, msg.older);
+    }
+    return true;
 }
 
 bool fl_delta_control_update(FlDeltaControl *control, FlTime now, FlDeltaChange *change)
@@ -199,11 +224,9 @@ bool fl_delta_control_update(FlDeltaControl *control, FlTime now, FlDeltaChange 
     return true;
 }
 
-bool fl_delta_control_speak(FlDeltaControl *control, FlTime now, FlDeltaMsg *msg)
+bool fl_delta_control_next(FlDeltaControl *control, FlTime now, uint8_t bytes[FL_DELTA_BYTES])
 {
     turn_over(control, now);
-    FlDeltaMsg empty = {0};
-    *msg = empty;
     if (now < control->speak_at) {
         return false;
     }
@@ -211,14 +234,19 @@ bool fl_delta_control_speak(FlDeltaControl *control, FlTime now, FlDeltaMsg *msg
     bool behind = next <= now; // at the start, or after a pause; frames alone must not thin it out
     control->speak_at = behind ? fl_time_add(now, control->def.interval_ns) : next;
     int32_t older = control->largest[BEFORE];
-    msg->period = (uint16_t)((uint64_t)control->period & 0xffffu);
-    msg->newer = (uint16_t)control->largest[CURRENT];
-    msg->older = older < 0 ? FL_DELTA_UNKNOWN : (uint16_t)older;
+    FlDeltaMsg msg = {
+        .period = (uint16_t)((uint64_t)control->period & 0xffffu),
+        .newer = (uint16_t)control->largest[CURRENT],
+        .older = older < 0 ? FL_DELTA_UNKNOWN : (uint16_t)older,
+    };
+    FlWriter writer;
+    fl_writer_init(&writer, bytes, FL_DELTA_BYTES);
+    fl__delta_encode(&writer, &msg);
     return true;
 }
 
-FlTime fl_delta_control_deadline(const FlDeltaControl *control)
+FlTime fl__delta_control_deadline(const FlDeltaControl *control)
 {
     FlTime next_period = (control->period + 1) * control->def.period_ns;
-    return control->speak_at < next_period ? control->speak_at : next_period;
+    return fl_time_min(control->speak_at, next_period);
 }

@@ -7,6 +7,8 @@
 //   2     padding  -      0
 #include "private.h"
 
+#include "wire/wire.h"
+
 _Static_assert((16 + 11 + 11 + 7) / 8 == FL_DELTA_BYTES, "what show.h says of a DELTA's size");
 
 #define STEPS_MAX (FL_SHOW_DELTA_MAX_NS / FL_DELTA_STEP_NS)
@@ -16,7 +18,7 @@ static bool in_range(const FlDeltaMsg *msg)
     return msg->newer <= STEPS_MAX && (msg->older <= STEPS_MAX || msg->older == FL_DELTA_UNKNOWN);
 }
 
-void fl_delta_encode(FlWriter *writer, const FlDeltaMsg *msg)
+void fl__delta_encode(FlWriter *writer, const FlDeltaMsg *msg)
 {
     FL_ASSERT(in_range(msg));
     fl_writer_put(writer, msg->period, 16);
@@ -25,14 +27,14 @@ void fl_delta_encode(FlWriter *writer, const FlDeltaMsg *msg)
     fl_writer_align(writer);
 }
 
-bool fl_delta_decode(FlReader *reader, FlDeltaMsg *msg)
+bool fl__delta_decode(FlReader *reader, FlDeltaMsg *msg)
 {
     msg->period = (uint16_t)fl_reader_take(reader, 16);
     msg->newer = (uint16_t)fl_reader_take(reader, 11);
     msg->older = (uint16_t)fl_reader_take(reader, 11);
     fl_reader_align(reader);
     if (!reader->failed && !in_range(msg)) {
-        fl_reader_fail(reader);
+        fl__reader_fail(reader);
     }
     if (reader->failed) {
         FlDeltaMsg empty = {0};

@@ -6,6 +6,9 @@
 //   16    time       0.25 ms         of the prediction, low bits; unwrapped by the stamp
 //   8     ahead      16 ms           how much later it will be there
 //   P     position   precision       x, y, z, each 0..last
+//   2     points     -               how many points follow
+//   per point:
+//   P     point      precision       x, y, z, each 0..last
 //   1     aimed      -               whether it faces an entity
 //   aimed:
 //   E     target     -               that entity; below the capacity
@@ -19,10 +22,14 @@
 // knows what its receivers decode. Invariant: bytes that decode encode to the same bytes.
 #include "private.h"
 
+#include "motion/motion.h"
+#include "wire/wire.h"
+
 #define LIFE_WIDTH 2
 #define TIME_WIDTH 16
 #define AHEAD_WIDTH 8
 #define PITCH_WIDTH 6
+#define POINTS_WIDTH 2
 #define ACTION_WIDTH 4
 #define AHEAD_STEP_NS FL_MS(16)
 #define PITCH_ZERO 32
@@ -30,14 +37,35 @@
 
 _Static_assert(((1 << AHEAD_WIDTH) - 1) * AHEAD_STEP_NS == FL_GUIDANCE_AHEAD_MAX_NS,
                "what show.h says of how far ahead");
+_Static_assert((1 << POINTS_WIDTH) - 1 == FL_GUIDANCE_POINTS, "what show.h says of points");
 
 typedef struct Fields {
     FlTime time;
     uint32_t ahead;
-    uint32_t position[3];
+    uint32_t position[1 + FL_GUIDANCE_POINTS][3]; ///< Its end, and points.
     uint32_t yaw;
     uint32_t pitch;
 } Fields;
+
+// Place 0 is the end, the others are its points.
+static const FlVec3 *place(const FlGuidance *guidance, int32_t i)
+{
+    return i == 0 ? &guidance->position : &guidance->points[i - 1];
+}
+
+static bool places_of(const FlWorld *world, const FlGuidance *guidance, Fields *fields)
+{
+    bool fits = guidance->point_count >= 0 && guidance->point_count <= FL_GUIDANCE_POINTS;
+    for (int32_t p = 0; fits && p <= guidance->point_count; p++) {
+        const FlVec3 *at = place(guidance, p);
+        const double axis[3] = {at->x, at->y, at->z};
+        for (int32_t i = 0; i < 3 && fits; i++) {
+            fits = fl__quantise(&world->quantiser[FL_QUANTISER_POSITION + i], axis[i],
+                                &fields->position[p][i]);
+        }
+    }
+    return fits;
+}
 
 static bool pitch_index(double pitch, uint32_t *index)
 {
@@ -56,12 +84,8 @@ static bool fields_of(const FlWorld *world, const FlGuidance *guidance, Fields *
                 guidance->time % FL_UPDATE_STEP_NS == 0 &&
                 guidance->actions[0] < 1 << ACTION_WIDTH &&
                 guidance->actions[1] < 1 << ACTION_WIDTH;
-    const double *axis[3] = {&guidance->position.x, &guidance->position.y, &guidance->position.z};
-    for (int32_t i = 0; i < 3 && fits; i++) {
-        fits = fl_quantise(&world->quantiser[FL_QUANTISER_POSITION + i], *axis[i],
-                           &fields->position[i]);
-    }
-    if (!fits || !pitch_index(guidance->pitch, &fields->pitch)) {
+    if (!fits || !places_of(world, guidance, fields) ||
+        !pitch_index(guidance->pitch, &fields->pitch)) {
         return false;
     }
     fields->time = guidance->time;
@@ -72,9 +96,13 @@ static bool fields_of(const FlWorld *world, const FlGuidance *guidance, Fields *
 
 static void set_from_fields(const FlWorld *world, const Fields *fields, FlGuidance *guidance)
 {
-    double *axis[3] = {&guidance->position.x, &guidance->position.y, &guidance->position.z};
-    for (int32_t i = 0; i < 3; i++) {
-        *axis[i] = fl_dequantise(&world->quantiser[FL_QUANTISER_POSITION + i], fields->position[i]);
+    for (int32_t p = 0; p <= guidance->point_count; p++) {
+        FlVec3 *at = p == 0 ? &guidance->position : &guidance->points[p - 1];
+        double *axis[3] = {&at->x, &at->y, &at->z};
+        for (int32_t i = 0; i < 3; i++) {
+            *axis[i] = fl__dequantise(&world->quantiser[FL_QUANTISER_POSITION + i],
+                                      fields->position[p][i]);
+        }
     }
     guidance->time = fields->time;
     guidance->ahead_ns = fields->ahead * AHEAD_STEP_NS;
@@ -82,7 +110,7 @@ static void set_from_fields(const FlWorld *world, const Fields *fields, FlGuidan
     guidance->pitch = ((double)fields->pitch - PITCH_ZERO) * (FL_PI / 64.0);
 }
 
-FlResult fl_guidance_round(const FlWorld *world, const FlGuidance *guidance, FlGuidance *rounded)
+FlResult fl__guidance_round(const FlWorld *world, const FlGuidance *guidance, FlGuidance *rounded)
 {
     Fields fields = {0};
     if (!fields_of(world, guidance, &fields)) {
@@ -104,15 +132,23 @@ static int32_t position_width(const FlWorld *world)
     return width;
 }
 
-int32_t fl_guidance_bytes(const FlWorld *world, bool aimed)
+int32_t fl__guidance_bytes(const FlWorld *world, const FlGuidance *guidance)
 {
-    int32_t bits = (aimed ? 2 : 1) * world->entity_width + LIFE_WIDTH + TIME_WIDTH + AHEAD_WIDTH +
-                   position_width(world) + 1 + world->yaw_width + PITCH_WIDTH +
+    int32_t bits = (guidance->aimed ? 2 : 1) * world->entity_width + LIFE_WIDTH + TIME_WIDTH +
+                   AHEAD_WIDTH + (1 + guidance->point_count) * position_width(world) +
+                   POINTS_WIDTH + 1 + world->yaw_width + PITCH_WIDTH +
                    FL_GUIDANCE_ACTIONS * ACTION_WIDTH;
     return (bits + 7) / 8;
 }
 
-bool fl_guidance_encode(FlWriter *writer, const FlWorld *world, const FlGuidance *guidance)
+static void put_place(FlWriter *writer, const FlWorld *world, const uint32_t place[3])
+{
+    for (int32_t i = 0; i < 3; i++) {
+        fl_writer_put(writer, place[i], world->quantiser[FL_QUANTISER_POSITION + i].width);
+    }
+}
+
+bool fl__guidance_encode(FlWriter *writer, const FlWorld *world, const FlGuidance *guidance)
 {
     Fields fields = {0};
     if (!fields_of(world, guidance, &fields)) {
@@ -122,9 +158,10 @@ bool fl_guidance_encode(FlWriter *writer, const FlWorld *world, const FlGuidance
     fl_writer_put(writer, guidance->life & 3u, LIFE_WIDTH);
     fl_writer_put(writer, (uint64_t)(fields.time / FL_UPDATE_STEP_NS) & 0xffffu, TIME_WIDTH);
     fl_writer_put(writer, fields.ahead, AHEAD_WIDTH);
-    for (int32_t i = 0; i < 3; i++) {
-        int32_t width = world->quantiser[FL_QUANTISER_POSITION + i].width;
-        fl_writer_put(writer, fields.position[i], width);
+    put_place(writer, world, fields.position[0]);
+    fl_writer_put(writer, (uint64_t)guidance->point_count, POINTS_WIDTH);
+    for (int32_t p = 1; p <= guidance->point_count; p++) {
+        put_place(writer, world, fields.position[p]);
     }
     fl_writer_put(writer, guidance->aimed, 1);
     fl_writer_put(writer, guidance->target, guidance->aimed ? world->entity_width : 0);
@@ -137,6 +174,17 @@ bool fl_guidance_encode(FlWriter *writer, const FlWorld *world, const FlGuidance
     return !writer->failed;
 }
 
+static void take_place(FlReader *reader, const FlWorld *world, uint32_t place[3])
+{
+    for (int32_t i = 0; i < 3; i++) {
+        const FlQuantiser *quantiser = &world->quantiser[FL_QUANTISER_POSITION + i];
+        place[i] = (uint32_t)fl_reader_take(reader, quantiser->width);
+        if (place[i] > quantiser->last) {
+            fl__reader_fail(reader);
+        }
+    }
+}
+
 static void take(FlReader *reader, const FlWorld *world, FlTime stamp, FlGuidance *guidance,
                  Fields *fields)
 {
@@ -144,12 +192,10 @@ static void take(FlReader *reader, const FlWorld *world, FlTime stamp, FlGuidanc
     guidance->life = (uint32_t)fl_reader_take(reader, LIFE_WIDTH);
     uint16_t time = (uint16_t)fl_reader_take(reader, TIME_WIDTH);
     fields->ahead = (uint32_t)fl_reader_take(reader, AHEAD_WIDTH);
-    for (int32_t i = 0; i < 3; i++) {
-        const FlQuantiser *quantiser = &world->quantiser[FL_QUANTISER_POSITION + i];
-        fields->position[i] = (uint32_t)fl_reader_take(reader, quantiser->width);
-        if (fields->position[i] > quantiser->last) {
-            fl_reader_fail(reader);
-        }
+    take_place(reader, world, fields->position[0]);
+    guidance->point_count = (int32_t)fl_reader_take(reader, POINTS_WIDTH);
+    for (int32_t p = 1; p <= guidance->point_count; p++) {
+        take_place(reader, world, fields->position[p]);
     }
     guidance->aimed = fl_reader_take(reader, 1) != 0;
     guidance->target = (uint32_t)fl_reader_take(reader, guidance->aimed ? world->entity_width : 0);
@@ -160,13 +206,13 @@ static void take(FlReader *reader, const FlWorld *world, FlTime stamp, FlGuidanc
     }
     fl_reader_align(reader);
     uint32_t capacity = (uint32_t)world->def.entity_capacity;
-    if (fl_update_time_find(time, stamp, &fields->time) != FL_OK || guidance->entity >= capacity ||
+    if (fl__update_time_find(time, stamp, &fields->time) != FL_OK || guidance->entity >= capacity ||
         guidance->target >= capacity) {
-        fl_reader_fail(reader);
+        fl__reader_fail(reader);
     }
 }
 
-bool fl_guidance_decode(FlReader *reader, const FlWorld *world, FlTime stamp, FlGuidance *guidance)
+bool fl__guidance_decode(FlReader *reader, const FlWorld *world, FlTime stamp, FlGuidance *guidance)
 {
     FlGuidance empty = {0};
     *guidance = empty;

@@ -1,12 +1,15 @@
 // Placement: where an entity is, by the updates known so far.
 //
 // Each placement makes one motion from the update in use and its neighbours of the same life; the
-// rule in room `motion` (fl_piece_placed) makes it a piece of path. Predictions from positions take
-// velocities over the owner's stamps: they are a fact about its movement, whatever clock the
+// rule in module `motion` (fl_piece_placed) makes it a piece of path. Predictions from positions
+// take velocities over the owner's stamps: they are a fact about its movement, whatever clock the
 // receiver goes by.
 //
 // Invariant: the motion is finite. Where quotients overflow, the next simpler placement is taken.
 #include "private.h"
+
+#include "base/maths.h"
+#include "motion/motion.h"
 
 int32_t fl__placement_order(FlPlacement placement)
 {
@@ -45,7 +48,7 @@ static FlState start_of(const FlMotion *motion)
     FlState state = {
         .time = motion->time,
         .position = motion->position,
-        .velocity = fl_motion_velocity(motion, motion->time),
+        .velocity = fl__motion_velocity(motion, motion->time),
         .facing = motion->facing,
     };
     return state;
@@ -105,7 +108,7 @@ static FlMotion higher_order(const FlShow *show, int32_t used)
     curved.acceleration = acceleration;
     curved.curve_ns = fl_span(last->stamp, third->stamp);
     curved.model = FL_MODEL_CUBIC;
-    return fl_motion_finite(&curved) ? curved : motion;
+    return fl__motion_finite(&curved) ? curved : motion;
 }
 
 FlVec3 fl__rotation_vector(FlQuat rotation)
@@ -130,7 +133,7 @@ static FlFacing facing_between(const FlFacing *from, const FlFacing *to, double 
         double turn = expected + fl_angle_wrap(to->yaw - from->yaw - expected);
         facing.yaw_rate = turn / seconds;
     } else if (from->kind == FL_FACING_FREE) {
-        FlQuat turn = fl_quat_multiply(to->rotation, fl_quat_conjugate(from->rotation));
+        FlQuat turn = fl__quat_multiply(to->rotation, fl__quat_conjugate(from->rotation));
         facing.spin = fl_vec3_scale(fl__rotation_vector(turn), 1.0 / seconds);
     }
     return facing;
@@ -145,10 +148,10 @@ static FlMotion interpolated(const FlShow *show, int32_t used)
     }
     FlState from = start_of(here);
     FlState to = start_of(&next->motion);
-    FlMotion motion = fl_motion_cubic(&from, &to);
+    FlMotion motion = fl__motion_cubic(&from, &to);
     double seconds = fl_span_seconds(fl_span(to.time, from.time));
     motion.facing = facing_between(&from.facing, &to.facing, seconds);
-    return fl_motion_finite(&motion) ? motion : *here;
+    return fl__motion_finite(&motion) ? motion : *here;
 }
 
 static const FlMotion *placed_motion(const FlShow *show, int32_t used, FlMotion *made)

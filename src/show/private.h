@@ -1,8 +1,11 @@
-// Private to room `show`.
+// Private to module `show`.
 #ifndef FAIRLEAD_SHOW_PRIVATE_H
 #define FAIRLEAD_SHOW_PRIVATE_H
 
 #include "fairlead/show.h"
+
+#include "base/private.h"
+#include "show/show.h"
 
 // ---------------------------------------------------------------- glide.c
 
@@ -37,7 +40,7 @@ bool fl__updates_next(const FlShow *show, int32_t used, FlTime limit, FlTime *wh
 /// Puts an update in its place; `used` is in use. Its index, or -1 (counted) if it has none.
 int32_t fl__updates_insert(FlShow *show, const FlUpdate *update, FlTime stamp, int32_t used);
 
-/// Remembers the newest stamp and life that was heard of, shown or not.
+/// Remembers the newest stamp and life that was received, shown or not.
 void fl__updates_note(FlShow *show, FlTime stamp, uint32_t life);
 
 /// Drops what no placement will look at again.

@@ -12,6 +12,9 @@
 // Invariant: the stored chain ends with the update in use at `ready`.
 #include "private.h"
 
+#include "base/maths.h"
+#include "motion/motion.h"
+
 #include <string.h>
 
 #define SHOW_COOKIE 0x53484f31u
@@ -25,7 +28,7 @@ FlShowDef fl_show_def_default(void)
         .delta_ns = FL_MS(100),
         .warp = 0.08,
         .placement = FL_PLACEMENT_TIMESTAMPED,
-        .convergence = FL_CONVERGENCE_AT_ONCE,
+        .convergence = FL_CONVERGENCE_SMOOTH,
         .step_count = 4,
         .step_ns = FL_MS(33),
         .smooth_ns = FL_MS(50),
@@ -37,17 +40,37 @@ FlShowDef fl_show_def_default(void)
     return def;
 }
 
-void fl_show_init_with(FlShow *show, const FlShowDef *def)
+FlResult fl_show_def_problem(const FlShowDef *def, FlError *error)
 {
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlShowDef, "fl_show_def_default", SHOW_COOKIE),
+        FL__WHOLE(FlShowDef, hold, 0, FL_HOLD_COUNT - 1),
+        FL__WHOLE(FlShowDef, placement, 0, FL_PLACEMENT_COUNT - 1),
+        FL__WHOLE(FlShowDef, convergence, 0, FL_CONVERGENCE_COUNT - 1),
+        FL__WHOLE(FlShowDef, delta_ns, 0, FL_SHOW_DELTA_MAX_NS),
+        FL__ABOVE(FlShowDef, warp, 0.0, 0.5),
+        FL__WHOLE(FlShowDef, step_count, 1, INT32_MAX),
+        FL__WHOLE(FlShowDef, step_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlShowDef, smooth_ns, 1, FL_FOREVER),
+        FL__REAL(FlShowDef, speed_limit, 0.0, (double)INFINITY),
+        FL__ABOVE(FlShowDef, catch_up, 0.0, (double)INFINITY),
+        FL__REAL(FlShowDef, snap_distance, 0.0, (double)INFINITY),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+}
+
+bool fl__show_def_valid(const FlShowDef *def)
+{
+    FlError error;
+    return fl_show_def_problem(def, &error) == FL_OK;
+}
+
+void fl_show_init(FlShow *show, const FlShowDef *def)
+{
+    FlShowDef usual = fl_show_def_default();
+    def = def != NULL ? def : &usual;
     FL_ASSERT(def->cookie == SHOW_COOKIE);
-    FL_ASSERT((int32_t)def->hold >= 0 && def->hold < FL_HOLD_COUNT);
-    FL_ASSERT((int32_t)def->placement >= 0 && def->placement < FL_PLACEMENT_COUNT);
-    FL_ASSERT((int32_t)def->convergence >= 0 && def->convergence < FL_CONVERGENCE_COUNT);
-    FL_ASSERT(def->delta_ns >= 0 && def->delta_ns <= FL_SHOW_DELTA_MAX_NS);
-    FL_ASSERT(def->warp > 0.0 && def->warp <= 0.5);
-    FL_ASSERT(def->step_count >= 1 && def->step_ns > 0);
-    FL_ASSERT(def->smooth_ns > 0 && def->speed_limit >= 0.0 && def->catch_up > 0.0);
-    FL_ASSERT(def->snap_distance >= 0.0);
+    FL_ASSERT(fl__show_def_valid(def));
     // Not the rings, 6 KB: nothing in them is read before it was written.
     show->def = *def;
     fl_path_init(&show->placed, show->storage, FL_SHOW_PIECES);
@@ -57,12 +80,6 @@ void fl_show_init_with(FlShow *show, const FlShowDef *def)
     show->life = 0;
     show->started = false;
     show->overtaken = show->late = show->crowded = show->refused = show->snapped = 0;
-}
-
-void fl_show_init(FlShow *show)
-{
-    FlShowDef def = fl_show_def_default();
-    fl_show_init_with(show, &def);
 }
 
 // ---------------------------------------------------------------- the chain
@@ -157,7 +174,8 @@ static void advance(FlShow *show, FlTime at)
 
 static bool can_be_shown(const FlMotion *motion)
 {
-    return (int32_t)motion->model >= 0 && motion->model < FL_MODEL_AUTO && fl_motion_finite(motion);
+    return (int32_t)motion->model >= 0 && motion->model < FL_MODEL_AUTO &&
+           fl__motion_finite(motion);
 }
 
 bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
@@ -168,7 +186,7 @@ bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime a
     }
     // A clock slewed back by rounding must not lose an update.
     FlTime at = fl_show_time(show, arrival);
-    at = at > show->ready ? at : show->ready;
+    at = fl__time_max(at, show->ready);
     if (show->def.hold != FL_HOLD_AT_ONCE && update->motion.time < at) {
         show->late++;
         if (show->def.hold == FL_HOLD_CAUSALITY) {
@@ -226,7 +244,7 @@ static Place place_at(const FlShow *show, FlTime at, Stretch made[2])
 static bool is_finite(const FlPose *pose)
 {
     return fl_vec3_finite(pose->position) && fl_vec3_finite(pose->velocity) &&
-           isfinite(pose->yaw) && fl_quat_finite(pose->rotation);
+           isfinite(pose->yaw) && fl__quat_finite(pose->rotation);
 }
 
 static FlResult answer(const FlShow *show, FlTime time, bool converged, FlPose *pose)

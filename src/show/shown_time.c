@@ -1,8 +1,8 @@
 // Shown time: session time minus Δ, where Δ may change.
 //
-// All paths of this room live in shown time, so a change of Δ touches nothing but the function
+// All paths of this module live in shown time, so a change of Δ touches nothing but the function
 // below: no piece moves, and the picture speeds up or slows down by `warp` at most. Everybody who
-// is given the same changes computes the same function, bit by bit, whenever they were told.
+// is given the same changes computes the same function, bit by bit, whenever they arrived.
 //
 // Layout: changes in order of `from`, the oldest forgotten first. Before the first, Δ is its
 // before_ns. A change is a glide (see glide.c) of Δ from what it was at `from`, with the rate it
@@ -48,7 +48,8 @@ static double delta_rate_at(const FlShow *show, FlTime time)
 
 FlTime fl_show_time(const FlShow *show, FlTime time)
 {
-    return show->def.hold == FL_HOLD_AT_ONCE ? time : fl_time_add(time, -delta_at(show, time));
+    bool as_given = show->def.hold == FL_HOLD_AT_ONCE || show->def.hold == FL_HOLD_LAGS;
+    return as_given ? time : fl_time_add(time, -delta_at(show, time));
 }
 
 double fl__show_rate(const FlShow *show, FlTime time)

@@ -59,7 +59,7 @@ static int32_t place_of(const FlShow *show, FlTime stamp, uint32_t life)
 }
 
 // The life with these two low bits that fits at `index`: not before that of the update before it,
-// nor after that of the one behind it. What was said after everything heard so far (shown or
+// nor after that of the one behind it. What was said after everything received so far (shown or
 // discarded) goes on from there. False: there is none.
 static bool life_at(const FlShow *show, int32_t index, FlTime stamp, uint32_t bits, uint32_t *life)
 {

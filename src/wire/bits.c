@@ -2,6 +2,7 @@
 #include "fairlead/wire.h"
 
 #include "base/private.h"
+#include "wire/wire.h"
 
 #include <string.h>
 
@@ -25,6 +26,10 @@ static void put_word(FlWriter *writer, uint64_t value, int32_t width)
         word |= *byte;
     }
     writer->bit_count += width;
+    if (used + width == 32) { // whole words are common, and stored at once
+        fl__store_u32(byte, (uint32_t)word);
+        return;
+    }
     // Only bytes that are begun: what lies behind them is not ours yet.
     const uint8_t *end = byte + ((used + width + 7) >> 3);
     while (byte != end) {
@@ -83,7 +88,7 @@ static uint64_t take_word(FlReader *reader, int32_t width)
     const uint8_t *byte = reader->bytes + first;
     uint64_t word = 0;
     if (reader->size_bits / 8 - first >= 8) {
-        word = fl__load64(byte);
+        word = fl__load_u64(byte);
     } else {
         for (int32_t done = 0; done < used + width; done += 8) {
             word |= (uint64_t)*byte++ << done;
@@ -130,7 +135,24 @@ const uint8_t *fl_reader_bytes(FlReader *reader, int32_t count)
     return bytes;
 }
 
-int64_t fl_unwrap(int64_t near, uint64_t low, int32_t width)
+bool fl__reader_bool(FlReader *reader)
+{
+    uint64_t value = fl_reader_take(reader, 8);
+    if (value > 1) {
+        reader->failed = true;
+    }
+    return value == 1;
+}
+
+void fl__reader_copy(FlReader *reader, void *bytes, int32_t count)
+{
+    const uint8_t *from = fl_reader_bytes(reader, count);
+    if (from != NULL && count > 0) {
+        memcpy(bytes, from, (size_t)count);
+    }
+}
+
+int64_t fl__unwrap(int64_t near, uint64_t low, int32_t width)
 {
     FL_ASSERT(width >= 1 && width <= 62);
     uint64_t mask = ((uint64_t)1 << width) - 1;

@@ -1,8 +1,10 @@
-// Private to room `wire`.
+// Private to module `wire`.
 #ifndef FAIRLEAD_WIRE_PRIVATE_H
 #define FAIRLEAD_WIRE_PRIVATE_H
 
 #include "fairlead/wire.h"
+
+#include "wire/wire.h"
 
 /// The nearest integer, half way: away from zero. Exact, for |x| below 2^52. (Adding 0.5 and
 /// cutting off is not: it takes 0.49999999999999994 for 1.)

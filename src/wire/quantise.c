@@ -4,7 +4,7 @@
 // so spec/WIRE.md can say which index a value has without saying how it is computed.
 #include "private.h"
 
-bool fl_quantise(const FlQuantiser *quantiser, double value, uint32_t *index)
+bool fl__quantise(const FlQuantiser *quantiser, double value, uint32_t *index)
 {
     *index = 0;
     double steps = (value - quantiser->origin) / quantiser->step;

@@ -15,6 +15,8 @@
 // off, and the turn twice that angle: 3.47/K. fl_world_init asks for 3.5/K.
 #include "private.h"
 
+#include "base/maths.h"
+
 typedef struct Parts {
     int64_t scale;
     int32_t largest; ///< Which component is left out: 0 to 3 for w, x, y, z.
@@ -65,10 +67,10 @@ static FlQuat unit_of(FlQuat q)
     // Once by size, so that squaring neither overflows nor vanishes.
     double size = fmax(fmax(fabs(q.w), fabs(q.x)), fmax(fabs(q.y), fabs(q.z)));
     if (!(size > 1e-300)) {
-        return fl_quat_identity();
+        return fl__quat_identity();
     }
     FlQuat sized = {q.w / size, q.x / size, q.y / size, q.z / size};
-    return fl_quat_normalise(sized);
+    return fl__quat_normalise(sized);
 }
 
 static Parts parts_of(FlQuat rotation, int32_t part_width)
@@ -91,9 +93,9 @@ static Parts parts_of(FlQuat rotation, int32_t part_width)
     return parts;
 }
 
-uint64_t fl_rotation_index(FlQuat rotation, int32_t part_width)
+uint64_t fl__rotation_index(FlQuat rotation, int32_t part_width)
 {
-    FL_ASSERT(part_width >= 3 && part_width <= 20 && fl_quat_finite(rotation));
+    FL_ASSERT(part_width >= 3 && part_width <= 20 && fl__quat_finite(rotation));
     Parts parts = parts_of(rotation, part_width);
     int64_t zero = ((int64_t)1 << (part_width - 1)) - 1;
     uint64_t index = (uint64_t)parts.largest;
@@ -103,10 +105,10 @@ uint64_t fl_rotation_index(FlQuat rotation, int32_t part_width)
     return index;
 }
 
-bool fl_rotation_from_index(uint64_t index, int32_t part_width, FlQuat *rotation)
+bool fl__rotation_from_index(uint64_t index, int32_t part_width, FlQuat *rotation)
 {
     FL_ASSERT(part_width >= 3 && part_width <= 20);
-    *rotation = fl_quat_identity();
+    *rotation = fl__quat_identity();
     int64_t zero = ((int64_t)1 << (part_width - 1)) - 1;
     uint64_t mask = ((uint64_t)1 << part_width) - 1;
     Parts parts = {.scale = fl__rotation_scale(part_width), .largest = (int32_t)(index & 3)};

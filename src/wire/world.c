@@ -30,24 +30,33 @@ FlWorldDef fl_world_def_default(void)
 
 // ---------------------------------------------------------------- what a definition must satisfy
 
-static const char *axis_problem(double low, double high, double precision)
+// Whether it holds; otherwise the sentence has the field and its value.
+static bool holds(FlError *error, bool good, const char *field, double value, const char *range)
 {
-    if (!isfinite(low) || !isfinite(high)) {
-        return "low and high must be finite";
+    if (!good) {
+        fl__error_set(error, FL_BAD_VALUE, "%s is %g: %s.", field, value, range);
     }
-    if (low > high) {
-        return "low must not be above high on any axis";
-    }
-    if (fabs(low) > STEPS_MAX * precision || fabs(high) > STEPS_MAX * precision) {
-        return "low and high must lie within 2^44 steps of zero: take a coarser precision";
-    }
-    if (high > low && high - low < precision) {
-        return "an axis must be at least one step long, or have low equal to high";
-    }
-    if ((high - low) / precision >= 4294967295.5) {
-        return "an axis has more than 2^32 steps: take a coarser precision or a smaller box";
-    }
-    return NULL;
+    return good;
+}
+
+static bool axis_is_good(FlError *error, char axis, double low, double high, double precision)
+{
+    char low_name[] = "low.x";
+    char high_name[] = "high.x";
+    low_name[4] = high_name[5] = axis;
+    const double most = STEPS_MAX * precision;
+    double span = high - low;
+    return holds(error, isfinite(low), low_name, low, "it must be finite") &&
+           holds(error, isfinite(high), high_name, high, "it must be finite") &&
+           holds(error, low <= high, low_name, low, "low must not be above high on any axis") &&
+           holds(error, fabs(low) <= most, low_name, low,
+                 "it must lie within 2^44 steps of zero; take a coarser precision") &&
+           holds(error, fabs(high) <= most, high_name, high,
+                 "it must lie within 2^44 steps of zero; take a coarser precision") &&
+           holds(error, span == 0.0 || span >= precision, high_name, high,
+                 "an axis must be at least one step (precision) long, or have low equal to high") &&
+           holds(error, span / precision < 4294967295.5, high_name, high,
+                 "an axis has at most 2^32 steps; take a coarser precision or a smaller box");
 }
 
 static bool in_range(double value, double low, double high)
@@ -55,44 +64,42 @@ static bool in_range(double value, double low, double high)
     return value >= low && value <= high; // false for NaN
 }
 
-static const char *limits_problem(const FlWorldDef *def)
+static bool limits_are_good(FlError *error, const FlWorldDef *def)
 {
     const double most = 2147483647.0; // steps to either side, for 32 bits
-    if (!in_range(def->angle_precision, 1e-5, 1.0)) {
-        return "angle_precision must be 1e-5 to 1 rad";
-    }
-    if (!(def->top_speed > 0.0) || !in_range(def->top_speed / def->precision, 0.0, most)) {
-        return "top_speed must be above 0 and at most 2^31 steps of precision";
-    }
-    if (!in_range(def->top_acceleration / (2.0 * def->precision), 0.0, most)) {
-        return "top_acceleration must be 0 to 2^32 times the precision";
-    }
-    if (!in_range(def->top_turn_rate / (2.0 * def->precision / def->top_speed), 0.0, most) ||
-        !in_range(def->top_turn_rate / def->angle_precision, 0.0, most)) {
-        return "top_turn_rate must be 0 to 2^31 of its steps, 2 precision / top_speed and "
-               "angle_precision";
-    }
-    if (def->entity_capacity < 1 || def->entity_capacity > 65536) {
-        return "entity_capacity must be 1 to 65536";
-    }
-    return NULL;
+    bool turns = in_range(def->top_turn_rate / (2.0 * def->precision / def->top_speed), 0.0, most);
+    return holds(error, in_range(def->angle_precision, 1e-5, 1.0), "angle_precision",
+                 def->angle_precision, "it must be 1e-5 to 1 rad") &&
+           holds(error,
+                 def->top_speed > 0.0 && in_range(def->top_speed / def->precision, 0.0, most),
+                 "top_speed", def->top_speed,
+                 "it must be above 0 and at most 2^31 times the precision") &&
+           holds(error, in_range(def->top_acceleration / (2.0 * def->precision), 0.0, most),
+                 "top_acceleration", def->top_acceleration,
+                 "it must be 0 to 2^32 times the precision") &&
+           holds(error, turns && in_range(def->top_turn_rate / def->angle_precision, 0.0, most),
+                 "top_turn_rate", def->top_turn_rate,
+                 "it must be 0 to 2^31 of its steps, 2 precision / top_speed and "
+                 "angle_precision") &&
+           fl__whole_in(error, "entity_capacity", def->entity_capacity, 1, 65536);
 }
 
-const char *fl_world_def_problem(const FlWorldDef *def)
+FlResult fl_world_def_problem(const FlWorldDef *def, FlError *error)
 {
-    FL_ASSERT(def->cookie == WORLD_COOKIE);
-    if (!in_range(def->precision, 1e-9, 1e9)) {
-        return "precision must be 1e-9 to 1e9";
+    fl__error_clear(error);
+    if (def->cookie != WORLD_COOKIE) {
+        fl__error_set(error, FL_BAD_VALUE,
+                      "cookie is %u: begin with fl_world_def_default(), then change fields.",
+                      def->cookie);
+        return error->code;
     }
-    const double low[3] = {def->low.x, def->low.y, def->low.z};
-    const double high[3] = {def->high.x, def->high.y, def->high.z};
-    for (int32_t i = 0; i < 3; i++) {
-        const char *problem = axis_problem(low[i], high[i], def->precision);
-        if (problem != NULL) {
-            return problem;
-        }
-    }
-    return limits_problem(def);
+    bool good = holds(error, in_range(def->precision, 1e-9, 1e9), "precision", def->precision,
+                      "it must be 1e-9 to 1e9") &&
+                axis_is_good(error, 'x', def->low.x, def->high.x, def->precision) &&
+                axis_is_good(error, 'y', def->low.y, def->high.y, def->precision) &&
+                axis_is_good(error, 'z', def->low.z, def->high.z, def->precision) &&
+                limits_are_good(error, def);
+    return good ? FL_OK : error->code;
 }
 
 // ---------------------------------------------------------------- what follows from it
@@ -202,7 +209,8 @@ FlResult fl_world_init(const FlWorldDef *def, FlWorld *world)
 {
     FlWorld fresh = {0};
     *world = fresh;
-    if (fl_world_def_problem(def) != NULL) {
+    FlError error;
+    if (fl_world_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     world->def = *def;

@@ -22,6 +22,7 @@
 
 #include "fairlead/net.h"
 #include "fairlead/seal.h"
+#include "seal/seal.h"
 
 #define PLAYERS 4
 #define SLOTS 8
@@ -157,7 +158,7 @@ static void server_step(World *w)
         }
     }
     FlSealEvent event;
-    while (fl_seal_server_poll(w->server, &event) == FL_OK) {
+    while (fl_seal_server_take_event(w->server, &event) == FL_OK) {
     }
     FlSealed out;
     while (fl_seal_server_next(w->server, fl_net_now(), &out) == FL_OK) {
@@ -252,7 +253,7 @@ static void world_open(World *w)
             fl_seal_client_connect(player->client, fl_net_now(), token.create_s, bytes), FL_OK);
     }
     for (int32_t i = 0; i < 2000 && players_in(w) < PLAYERS; i++) {
-        (void)fl_net_wait(w->net, fl_net_now() + FL_MS(5));
+        (void)fl_net_wait(&w->net, 1, fl_net_now() + FL_MS(5), NULL);
         step(w);
     }
     assert_int_equal(players_in(w), PLAYERS);
@@ -292,7 +293,7 @@ static void players_noticed_nothing(World *w)
     assert_int_equal(players_in(w), PLAYERS);
     assert_true(back <= sent);
     assert_true(sent - back <= kernel_dropped(w));
-    assert_int_equal(fl_seal_server_stats(w->server).connected, PLAYERS);
+    assert_int_equal(fl__seal_server_stats(w->server).connected, PLAYERS);
 }
 
 // ---------------------------------------------------------------- floods
@@ -351,7 +352,7 @@ static void a_flood_of_spoofed_requests_takes_nothing_and_gets_nothing(void **st
     world_open(&w);
     flood(&w, true);
     players_noticed_nothing(&w);
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     uint64_t counted = stats.drops[FL_SEAL_DROP_KEY] + stats.drops[FL_SEAL_DROP_RATE];
     assert_true(counted + kernel_dropped(&w) >= BURSTS * BURST);
     assert_true(counted <= BURSTS * BURST);
@@ -379,7 +380,7 @@ static void a_flood_of_garbage_is_strangers_and_in_a_players_name_tampered(void 
         }
     }
     players_noticed_nothing(&w);
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     uint64_t lost = kernel_dropped(&w);
     assert_true(stats.drops[FL_SEAL_DROP_STRANGER] + lost >= BURSTS * BURST);
     assert_true(stats.drops[FL_SEAL_DROP_TAMPERED] + lost >= 1000);
@@ -425,7 +426,7 @@ static void victims_of_genuine_requests_get_less_than_was_sent_and_no_slot(void 
     uint64_t out = heard_bytes(w.attacker);
     assert_true(out > 0);
     assert_true(out <= in);
-    assert_int_equal(fl_seal_server_stats(w.server).accepted, PLAYERS);
+    assert_int_equal(fl__seal_server_stats(w.server).accepted, PLAYERS);
     world_close(&w);
 }
 
@@ -433,10 +434,10 @@ static void victims_of_genuine_requests_get_less_than_was_sent_and_no_slot(void 
 static uint64_t counted(World *w, FlSealDrop reason, void (*send)(World *w))
 {
     come_home(w);
-    uint64_t before = fl_seal_server_stats(w->server).drops[reason];
+    uint64_t before = fl__seal_server_stats(w->server).drops[reason];
     send(w);
     players_noticed_nothing(w);
-    return fl_seal_server_stats(w->server).drops[reason] - before;
+    return fl__seal_server_stats(w->server).drops[reason] - before;
 }
 
 static void again(World *w)
@@ -547,11 +548,11 @@ static void every_thing_wrong_with_a_request_has_its_counter_and_no_answer(void 
     for (Wrong wrong = PROTOCOL_ID; wrong <= CLIENT; wrong++) {
         uint8_t request[FL_SEAL_REQUEST_BYTES];
         wrong_request(&w, wrong, request);
-        FlSealServerStats before = fl_seal_server_stats(w.server);
+        FlSealServerStats before = fl__seal_server_stats(w.server);
         spoof(&w, w.attacker, 0x200000, request, sizeof request);
         players_say(&w);
         players_noticed_nothing(&w);
-        FlSealServerStats after = fl_seal_server_stats(w.server);
+        FlSealServerStats after = fl__seal_server_stats(w.server);
         for (int32_t d = 1; d < FL_SEAL_DROPS; d++) {
             uint64_t want = (FlSealDrop)d == reasons[wrong];
             assert_int_equal(after.drops[d] - before.drops[d], want);

@@ -31,6 +31,9 @@
 #include "fairlead/net.h"
 #include "fairlead/seal.h"
 
+#include "seal/seal.h"
+#include "seal/server.h"
+
 static const int32_t sizes[] = {1, 2, 3, 17, 64, 255, 256, 600, 1199, 1200};
 #define SIZES (int32_t)(sizeof sizes / sizeof sizes[0])
 
@@ -81,7 +84,7 @@ static void put(Side *side, const FlSealed *sealed)
 static Side server_open(const uint8_t *key, uint64_t protocol, int32_t slots, const char *host)
 {
     Side side = {.net = socket_open(host)};
-    FlSealServerDef def = fl_seal_server_def_standard();
+    FlSealServerDef def = fl__seal_server_def_standard();
     def.protocol_id = protocol;
     memcpy(def.private_key, key, sizeof def.private_key);
     def.address[0] = fl_net_address(side.net);
@@ -130,7 +133,7 @@ static void server_step(Side *side)
         }
     }
     FlSealEvent event;
-    while (fl_seal_server_poll(side->server, &event) == FL_OK) {
+    while (fl_seal_server_take_event(side->server, &event) == FL_OK) {
     }
     FlSealed out;
     while (fl_seal_server_next(side->server, now, &out) == FL_OK) {
@@ -143,7 +146,7 @@ static void server_step(Side *side)
 static Side client_open(const uint8_t *token, const char *host)
 {
     Side side = {.net = socket_open(host), .state = FL_SEAL_DISCONNECTED};
-    FlSealClientDef def = fl_seal_client_def_standard();
+    FlSealClientDef def = fl__seal_client_def_standard();
     must(fl_seal_client_create(&def, &side.client), "client");
     must(fl_seal_client_connect(side.client, fl_net_now(), unix_now(), token), "token");
     return side;
@@ -259,15 +262,15 @@ static int server_main(char **argv, int argc)
     while (!input_ended(&side)) {
         server_step(&side);
     }
-    while (fl_net_wait(side.net, fl_net_now())) { // what was sent before the end counts
+    while (fl_net_wait(&side.net, 1, fl_net_now(), NULL)) { // what was sent before the end counts
         server_step(&side);
     }
-    FlSealServerStats stats = fl_seal_server_stats(side.server);
+    FlSealServerStats stats = fl__seal_server_stats(side.server);
     printf("connected %d accepted %" PRIu64 " challenges %" PRIu64 " denials %" PRIu64,
            stats.connected, stats.accepted, stats.challenges, stats.denials);
     for (int32_t i = 1; i < FL_SEAL_DROPS; i++) {
         if (stats.drops[i] != 0) {
-            printf(" %s %" PRIu64, fl_seal_drop_name((FlSealDrop)i), stats.drops[i]);
+            printf(" %s %" PRIu64, fl__seal_drop_name((FlSealDrop)i), stats.drops[i]);
         }
     }
     printf("\n");
@@ -279,7 +282,7 @@ static void client_say(const Side *side, FlSealState *said)
 {
     if (side->state != *said) {
         FlSealClientStatus status = fl_seal_client_status(side->client);
-        printf("%s server %d slot %u of %u back %d wrong %d\n", fl_seal_state_name(side->state),
+        printf("%s server %d slot %u of %u back %d wrong %d\n", fl__seal_state_name(side->state),
                status.server, status.index, status.slot_count, side->back_count, side->wrong_count);
         fflush(stdout);
         *said = side->state;
@@ -297,7 +300,7 @@ static int client_main(char **argv)
     Side side = client_open(token, argv[1]);
     FlSealState said = FL_SEAL_DISCONNECTED;
     do {
-        (void)fl_net_wait(side.net, fl_net_now() + FL_MS(20));
+        (void)fl_net_wait(&side.net, 1, fl_net_now() + FL_MS(20), NULL);
         client_step(&side);
         client_say(&side, &said);
         if (side.back_count == SIZES && strcmp(argv[0], "leave") == 0) {
@@ -330,7 +333,7 @@ static void our_ends_connect_talk_and_part_by_the_standard_alone(void **state)
     for (int32_t i = 0; i < 1000 && client.back_count < SIZES; i++) {
         FlNet *const nets[] = {server.net, client.net};
         bool ready[2];
-        (void)fl_net_wait_any(nets, 2, fl_net_now() + FL_MS(20), ready);
+        (void)fl_net_wait(nets, 2, fl_net_now() + FL_MS(20), ready);
         server_step(&server);
         client_step(&client);
     }
@@ -338,11 +341,11 @@ static void our_ends_connect_talk_and_part_by_the_standard_alone(void **state)
     assert_int_equal(client.wrong_count, 0);
     fl_seal_client_disconnect(client.client, fl_net_now());
     client_step(&client);
-    for (int32_t i = 0; i < 100 && fl_seal_server_stats(server.server).connected > 0; i++) {
-        (void)fl_net_wait(server.net, fl_net_now() + FL_MS(20));
+    for (int32_t i = 0; i < 100 && fl__seal_server_stats(server.server).connected > 0; i++) {
+        (void)fl_net_wait(&server.net, 1, fl_net_now() + FL_MS(20), NULL);
         server_step(&server);
     }
-    assert_int_equal(fl_seal_server_stats(server.server).connected, 0);
+    assert_int_equal(fl__seal_server_stats(server.server).connected, 0);
     side_close(&client);
     side_close(&server);
 }

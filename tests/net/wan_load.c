@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         FlTime until = now < end ? now : end;
         send_due(&load, (int64_t)(fl_span_seconds(until - start) * rate));
         receive(&load);
-        (void)fl_net_wait(load.server, now + FL_MS(1));
+        (void)fl_net_wait(&load.server, 1, now + FL_MS(1), NULL);
     }
     report(&load, seconds, delay_ms);
     free(load.delays);

@@ -33,16 +33,18 @@ def refused(*arguments, says):
 
 
 rows = rows_of(*SMALL)
-assert [row["control"] for row in rows] == ["none", "constant-200", "constant-400", "perceptive"], rows
+assert [row["control"] for row in rows] == ["none", "constant-200", "constant-400", "inputs", "perceptive"], rows
 for row in rows:
     for field in FIELDS:
         assert field in row, (field, row)
 by_control = {row["control"]: row for row in rows}
 assert by_control["none"]["agreed"] == 0 and by_control["none"]["rollbacks_per_minute"] == 0
-assert by_control["perceptive"]["agreed"] == 1 and by_control["perceptive"]["hash_differs"] == 0
-assert by_control["perceptive"]["dropped"] == 0 and by_control["perceptive"]["rollbacks_per_minute"] > 100
+for control in ("inputs", "perceptive"):
+    assert by_control[control]["agreed"] == 1 and by_control[control]["hash_differs"] == 0
+    assert by_control[control]["dropped"] == 0 and by_control[control]["rollbacks_per_minute"] > 100
 assert by_control["constant-200"]["settled_lag_ms_p50"] == 200 and by_control["constant-200"]["dropped"] > 0
-assert 100 < by_control["perceptive"]["settled_lag_ms_p50"] < 250
+assert 100 < by_control["inputs"]["settled_lag_ms_p50"] < 250
+assert by_control["inputs"]["settled_lag_ms_p50"] <= by_control["perceptive"]["settled_lag_ms_p50"]
 
 one = run("lab", "run", *SMALL, "--control", "perceptive", "--json").stdout
 assert one == run("lab", "run", *SMALL, "--control", "perceptive", "--json").stdout

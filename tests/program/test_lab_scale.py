@@ -59,7 +59,7 @@ assert rows[0]["delivered_share"] < rows[1]["delivered_share"] and rows[1]["deli
 assert rows[0]["recovery_ms"] is None and rows[1]["recovery_ms"] > 0, rows
 
 page = run("lab", "run", "scale", "--help").stdout
-for words in ("at least 19 Hz", "at least 0.85\n", "at least 0.95 Hz", "at least 0.74 Hz", "[2 to 2000]", "[8 to 2000]"):
+for words in ("at least 19 Hz", "at least 0.9\n", "at least 0.95 Hz", "at least 0.74 Hz", "[2 to 2000]", "[8 to 2000]"):
     assert words in page, (words, page)
 refused("scale", "--players", "2001", says="from 2 to 2000")
 refused("scale", "--modes", "hope", says="broadcast, donny or ours")

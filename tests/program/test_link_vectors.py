@@ -5,10 +5,11 @@
 
 No line here was taken from the library: sections 1, 2, 5 and 6 say all there is to know.
 """
-import json
 import pathlib
+import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from vector_reader import finish, load  # noqa: E402
 
 
 class Dropped(Exception):
@@ -161,7 +162,7 @@ FRESH = {"conversation": 0x1234, "newest_taken": -1, "next_own": 2, "stamp_expec
 
 
 def main():
-    vectors = json.loads((ROOT / "spec/vectors/link.json").read_text())
+    vectors = load("link")
     seen = set()
     for vector in vectors["packets"]:
         data = bytes.fromhex(vector["bytes"])
@@ -192,7 +193,7 @@ def main():
     for vector in vectors["streams"]:
         messages = [bytes.fromhex(text) for text in vector["messages"]]
         assert read_messages([bytes.fromhex(text) for text in vector["fragments"]]) == messages
-    print(f"{len(vectors['packets'])} packets, {len(vectors['dropped'])} drops, {len(vectors['streams'])} streams")
+    finish(f"{len(vectors['packets'])} packets, {len(vectors['dropped'])} drops, {len(vectors['streams'])} streams")
 
 
 main()

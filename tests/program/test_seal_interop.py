@@ -4,7 +4,6 @@
 test_seal_interop.py PROGRAM: net_seal_interop lies in the folder tests beside the program.
 """
 import contextlib
-import json
 import os
 import pathlib
 import select
@@ -15,10 +14,11 @@ import time
 import unittest
 
 import seal_peer
+from vector_reader import load
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fairlead"
 HELPER = pathlib.Path(PROGRAM).resolve().parent / "tests/net_seal_interop"
-VECTORS = json.loads((pathlib.Path(__file__).parents[2] / "spec/vectors/seal.json").read_text())
+VECTORS = load("seal")
 KEY = bytes(range(32))
 PROTOCOL = 0x1122334455667788
 SIZES = (1, 2, 3, 17, 64, 255, 256, 600, 1199, 1200)

@@ -4,12 +4,21 @@ World(definition) has the quantisers and the protocol id; decode(world, bytes, s
 update says or raises Refused; where(update, seconds) says what it means.
 """
 import math
+import pathlib
+import re
 import struct
 
 MODELS = ("still", "linear", "quadratic", "circular", "cubic")
 FACINGS = ("none", "yaw", "free")
 STEP_NS = 250_000
-WIRE_VERSION = 3
+WIRE_VERSION = 4
+SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec/WIRE.md"
+
+
+def kinds(what):
+    """{name: number} of the kinds of sections or messages, as the tables of sections 7 and 8 say."""
+    table = re.search(rf"^\| kind \| {what} \|.*\n\|[-|]+\n((?:\|.*\n)+)", SPEC.read_text(), re.M)[1]
+    return {name: int(number) for number, name in re.findall(r"^\| (\d+) \| (\w+) \|", table, re.M)}
 
 
 class Refused(Exception):
@@ -169,16 +178,23 @@ def decode(world, data, stamp_ns):
     bits = Bits(data)
     u = {"wide": False}
     form = bits.take(4)
+    fades = False
     if form == 15:
-        u["wide"] = True
         form = bits.take(4)
-        if form == 15:
+        fades = form == 15
+        u["wide"] = not fades
+    if fades:
+        form = bits.take(4)
+        if not 3 <= form <= 11:
             raise Refused("BAD_FORM")
     wide = u["wide"]
     u["model"], u["facing"] = MODELS[form // 3], FACINGS[form % 3]
     u["entity"] = bits.take(world.entity_width)
     u["life"] = bits.take(2)
     u["time_ns"] = unwrap(bits.take(16), stamp_ns) * STEP_NS
+    if fades:
+        u["trust"], u["level"], u["vertical"] = bits.take(2), bits.take(4), bits.take(4)
+        u["curve"] = bits.take(4) if u["model"] != "linear" else 0
     u["position"] = take_reals(bits, world.position, wide)
     u["velocity"] = [0.0, 0.0, 0.0]
     if u["model"] != "still":
@@ -209,7 +225,7 @@ def decode(world, data, stamp_ns):
         raise Refused("BAD_ENTITY")
     if abs(u["time_ns"]) > ((2 ** 63 - 1) // STEP_NS - 65536) * STEP_NS:
         raise Refused("BAD_TIME")
-    if None in values:
+    if None in values or (fades and u["level"] == 0):
         raise Refused("BAD_VALUE")
     if padding != 0:
         raise Refused("BAD_PADDING")
@@ -253,6 +269,54 @@ def place_on_circle(u, s):
         return [px + vx * s, py + vy * s, pz + vz * s], turned
     # The integral of the turning velocity: a circle about the point a quarter turn to the left.
     return [px + (turned[1] - vy) / rate, py - (turned[0] - vx) / rate, pz + vz * s], turned
+
+
+FADE_NS = [0] + [ms * 10 ** 6 for ms in (25, 35, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1100, 1600, 2200)]
+
+
+def fade_time(code):
+    return math.inf if code == 15 else FADE_NS[code] / 1e9
+
+
+def reach(t, b):
+    """How far it got b seconds after it was last known of, in seconds of its motion."""
+    if b <= t:
+        return b
+    return t + (b - t) / 2 if b <= 3 * t else 2 * t + (b - 3 * t) / 4 if b <= 5 * t else 2.5 * t
+
+
+def way_ahead(u, b):
+    """The vector it went since then, and how far that is in x and y, and in z."""
+    level, rise = reach(fade_time(u["level"]), b), reach(fade_time(u["vertical"]), b)
+
+    def along(r):
+        on = min(r, fade_time(u["curve"])) if u["model"] != "linear" else r
+        there, speed = place(u, on)
+        return [there[i] + speed[i] * (r - on) - u["position"][i] for i in range(3)]
+    flat = along(level)
+    return [flat[0], flat[1], along(rise)[2]], level, rise
+
+
+def shown(u, delay_ns, at_ns):
+    """Where a receiver whom it reached after delay_ns shows it, at_ns after its time."""
+    trust = (0.0, 1.1, 2.2, math.inf)[u["trust"]]
+    if trust == 0.0:
+        return [u["position"][i] + way_ahead(u, at_ns / 1e9)[0][i] for i in range(3)]
+    delay, at = delay_ns / 1e9, at_ns / 1e9
+    codes = ["level", "vertical"] + (["curve"] if u["model"] != "linear" else [])
+    seen, known = dict(u), trust + delay
+    if any(fade_time(u[code]) < delay for code in codes):
+        w, level, rise = way_ahead(u, delay)
+        a, rate = u.get("acceleration", [0.0] * 3), u.get("turn_rate", 0.0)
+        seen["position"] = [u["position"][i] + w[i] for i in range(3)]
+        seen["velocity"] = [u["velocity"][0] + a[0] * level - rate * w[1], u["velocity"][1] + a[1] * level + rate * w[0],
+                            u["velocity"][2] + a[2] * rise]
+        at, known = at - delay, trust
+    if at <= known:
+        return place(seen, at)[0]
+    start, speed = place(seen, known)
+    on = dict(seen, position=start, velocity=speed)
+    return [start[i] + way_ahead(on, at - known)[0][i] for i in range(3)]
 
 
 def turn(u, s):

@@ -7,15 +7,15 @@
 #define TESTS_SCENE_CROWD_WORLD_H
 
 #include "fairlead/session.h"
+#include "session_keys.h"
+
+#include "crowd/engine.h"
+#include "crowd/light.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants some of the above first
-#include <cmocka.h>
 
 #define CROWD_STEP FL_MS(5)
 #define CROWD_FRAME FL_MS(50)
@@ -41,11 +41,13 @@ typedef struct CrowdNode {
     int64_t in_window, worst;     // and the most that there was in any
     double kbps;                  // upload; 0: no limit
     FlRandom keys;
+    FlEntityId avatar;
 } CrowdNode;
 
 typedef struct CrowdScene {
     CrowdNode *nodes;
     int32_t count; // the host included
+    int32_t each;  // entities of every player; 1 unless the scene says so
     FlTime now;
     FlTime delay_low, delay_spread;
     double loss;
@@ -58,7 +60,8 @@ typedef struct CrowdScene {
     FlSealServerDef server;
     uint8_t token[FL_SEAL_TOKEN_BYTES]; // of who starts
     bool sealed;
-    uint64_t digest; // of all that was sent
+    bool frames_elsewhere; // the scene moves its players itself
+    uint64_t digest;       // of all that was sent
 } CrowdScene;
 
 static inline FlAddress crowd_address(int32_t node)
@@ -77,6 +80,21 @@ static inline FlState crowd_truth(int32_t player, FlTime time)
     return state;
 }
 
+/// Whom a player looks at, for `target_fn`: some here and there,
+static inline int32_t crowd_look_near(int32_t player, int32_t i, int32_t count)
+{
+    return 1 + (player - 1 + (i + 1) * 7) % (count - 1);
+}
+
+/// or the first.
+static inline int32_t crowd_look_at_first(int32_t player, int32_t i, int32_t count)
+{
+    (void)player;
+    (void)i;
+    (void)count;
+    return 1;
+}
+
 static inline FlWorldDef crowd_world_def(void)
 {
     FlWorldDef world = fl_world_def_default();
@@ -90,28 +108,8 @@ static inline FlWorldDef crowd_world_def(void)
 /// From now on nobody gets in without a token.
 static inline void crowd_seal(CrowdScene *scene)
 {
-    FlSealRandom random = fl_seal_random_seeded(&scene->random);
     scene->sealed = true;
-    scene->server = fl_seal_server_def_default();
-    fl_seal_key(&random, scene->server.private_key);
-    scene->server.address[0] = crowd_address(0);
-    scene->server.address_count = 1;
-}
-
-static inline void crowd_token(CrowdScene *scene, int32_t i, const FlWorldDef *world_def)
-{
-    FlWorld world;
-    assert_int_equal(fl_world_init(world_def, &world), FL_OK);
-    FlSealRandom random = fl_seal_random_seeded(&scene->random);
-    FlSealTokenDef def = {.protocol_id = world.protocol_id,
-                          .client_id = (uint64_t)i + 100,
-                          .create_s = CROWD_UNIX,
-                          .expire_s = CROWD_UNIX + 3600,
-                          .timeout_s = 10,
-                          .address_count = 1};
-    def.address[0] = crowd_address(0);
-    FlResult result = fl_seal_token_make(&def, scene->server.private_key, &random, scene->token);
-    assert_int_equal(result, FL_OK);
+    scene->server = keys_server(&scene->random, crowd_address(0));
 }
 
 /// The token is good for one session, started at once.
@@ -122,20 +120,21 @@ static inline FlSessionDef crowd_session_def(CrowdScene *scene, int32_t i)
     def.topology = FL_TOPOLOGY_CROWD;
     def.host = crowd_address(0);
     def.world = crowd_world_def();
+    def.world.entity_capacity = scene->count * scene->each; // one: with its player's number
     def.peer_capacity = scene->count - 1;
-    def.entity_capacity = 1;
-    def.item_capacity = 64;
-    def.path_capacity = 8;
+    def.entity_capacity = def.world.entity_capacity;
+    def.tuning.item_capacity = 64;
+    def.tuning.path_capacity = 8;
     def.join_timeout_ns = FL_SEC(30);
     def.seed = (uint64_t)i + 1;
     def.upload_bytes_s = i > 0 ? scene->nodes[i].kbps * 125.0 : 0.0;
     def.unix_s = CROWD_UNIX + (uint64_t)(scene->now / FL_SEC(1));
     scene->nodes[i].keys.seed = (uint64_t)i + 1000;
-    def.random = fl_seal_random_seeded(&scene->nodes[i].keys);
+    def.random = fl__seal_random_seeded(&scene->nodes[i].keys);
     if (scene->sealed && i == 0) {
         def.seal_server = &scene->server;
     } else if (scene->sealed) {
-        crowd_token(scene, i, &def.world);
+        keys_token(&scene->server, &def, (uint64_t)i + 100, &scene->random, scene->token);
         def.token = scene->token;
     }
     return def;
@@ -145,6 +144,7 @@ static inline void crowd_open(CrowdScene *scene, int32_t players)
 {
     memset(scene, 0, sizeof *scene);
     scene->count = players + 1;
+    scene->each = 1;
     scene->nodes = (CrowdNode *)calloc((size_t)scene->count, sizeof *scene->nodes);
     scene->delay_low = FL_MS(10);
     scene->delay_spread = FL_MS(30);
@@ -167,7 +167,7 @@ static inline void crowd_start_all(CrowdScene *scene)
 static inline void crowd_close(CrowdScene *scene)
 {
     for (int32_t i = 0; i < scene->count; i++) {
-        fl_session_destroy(scene->nodes[i].session);
+        fl_session_close(scene->nodes[i].session);
     }
     for (int32_t i = 0; i < CROWD_DELAYS; i++) {
         while (scene->flights[i] != NULL) {
@@ -218,7 +218,7 @@ static inline void crowd_send(CrowdScene *scene, int32_t from, const FlOutgoing 
     }
     bool cut = node->deaf || scene->nodes[to].deaf || (node->silent && to != 0) ||
                moved != scene->nodes[to].moved;
-    if (cut || fl_random_unit(&scene->random) < scene->loss) {
+    if (cut || fl_random_between(&scene->random, 0.0, 1.0) < scene->loss) {
         return;
     }
     CrowdDatagram *d = scene->spare;
@@ -248,19 +248,23 @@ static inline int32_t crowd_number(const CrowdScene *scene, int32_t node)
 static inline void crowd_frame(CrowdScene *scene, int32_t i)
 {
     FlSession *session = scene->nodes[i].session;
+    FlEntityId *avatar = &scene->nodes[i].avatar;
     int32_t self = crowd_number(scene, i);
-    FlCrowd *crowd = fl_session_crowd(session);
-    if (crowd == NULL || fl_session_time_error(session) == FL_FOREVER) {
+    if (fl__light_crowd(session) == NULL || fl_session_state(session) != FL_SESSION_RUNNING) {
         return;
     }
-    FlTime time = fl_session_time(session, scene->now);
+    if (!fl_entity_is_ours(session, *avatar)) {
+        FlEntityDef def = fl_entity_def_default();
+        def.model = FL_MODEL_LINEAR;
+        *avatar = fl_entity_create(session, &def);
+    }
     FlState state = crowd_truth(self, scene->now);
-    state.time = time;
-    assert_int_equal(fl_crowd_set(crowd, &state), FL_OK);
+    assert_int_equal(fl_entity_set(session, *avatar, &state), FL_OK);
     for (int32_t k = 0; k < scene->targets; k++) {
         int32_t target = scene->target_fn(self, k, scene->count);
-        if (target != self) {
-            fl_crowd_look(crowd, target, 1.0 - 0.01 * k);
+        FlEntityId of = fl_entity_of_number(session, (uint32_t)target);
+        if (target != self && of.index1 != 0) {
+            assert_int_equal(fl_entity_attention(session, of, 1.0 - 0.01 * k), FL_OK);
         }
     }
 }
@@ -289,7 +293,7 @@ static inline void crowd_step(CrowdScene *scene)
         if (session == NULL) {
             continue;
         }
-        if (scene->now % CROWD_FRAME == 0 && i > 0) {
+        if (scene->now % CROWD_FRAME == 0 && i > 0 && !scene->frames_elsewhere) {
             crowd_frame(scene, i);
         }
         FlOutgoing out;

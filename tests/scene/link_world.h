@@ -10,6 +10,9 @@
 #include "fairlead/impair.h"
 #include "fairlead/link.h"
 
+#include "impair/impair.h"
+#include "link/link.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +29,7 @@ typedef struct WorldDef {
     uint64_t seed;
     FlTime clock_offset[2];   ///< The ends' clocks minus world time at the beginning,
     double clock_drift[2];    ///< and how much faster they run.
-    uint64_t first_number[2]; ///< numbered_below: where the carrier's numbers begin,
+    uint64_t first_number[2]; ///< external_sequence: where the carrier's numbers begin,
     int32_t gap_percent[2];   ///< how often it takes some for itself,
     int32_t gap_most[2];      ///< and how many at most.
 } WorldDef;
@@ -36,7 +39,7 @@ static inline WorldDef world_def_default(uint64_t seed)
 {
     WorldDef def = {
         .link = {fl_link_def_default(), fl_link_def_default()},
-        .way = {fl_impair_settings_default(), fl_impair_settings_default()},
+        .way = {fl_impair_def_default().settings, fl_impair_def_default().settings},
         .seed = seed,
         .clock_offset = {0, FL_SEC(86400) * 3},
         .clock_drift = {0.0, 100e-6},
@@ -167,9 +170,9 @@ static inline void world_open(World *world, const WorldDef *def)
         impair.seed = def->seed;
         impair.link = fl_impair_link((uint16_t)i, (uint16_t)(1 - i));
         assert_int_equal(fl_impair_create(&impair, &end->impair), FL_OK);
-        FlFlightDef flight = fl_flight_def_default();
+        FlFlightDef flight = fl__flight_def_default();
         flight.packet_bytes = FL_LINK_PACKET_BYTES;
-        assert_int_equal(fl_flight_create(&flight, &end->flight), FL_OK);
+        assert_int_equal(fl__flight_create(&flight, &end->flight), FL_OK);
         end->clock_offset = def->clock_offset[i];
         end->clock_drift = def->clock_drift[i];
         end->carrier.seed = def->seed;
@@ -189,7 +192,7 @@ static inline void world_close(World *world)
     for (int32_t i = 0; i < 2; i++) {
         fl_link_destroy(world->end[i].link);
         fl_impair_destroy(world->end[i].impair);
-        fl_flight_destroy(world->end[i].flight);
+        fl__flight_destroy(world->end[i].flight);
         free(world->end[i].truth);
         for (int32_t kind = 0; kind < WORLD_KINDS; kind++) {
             free(world->end[i].talk[kind].seen);
@@ -245,7 +248,7 @@ static inline void world_poll_fates(World *world, int32_t i)
 {
     WorldEnd *end = &world->end[i];
     FlFateEvent event;
-    while (fl_link_poll_fate(end->link, &event) == FL_OK) {
+    while (fl_link_take_fate(end->link, &event) == FL_OK) {
         assert_true(event.tag < end->next_tag);
         WorldTruth *truth = &end->truth[event.tag];
         assert_int_equal(truth->told, 0);
@@ -262,10 +265,10 @@ static inline void world_poll_fates(World *world, int32_t i)
             // Where nine of ten packets are lost, a report may not get through before the packet's
             // number comes round: then nobody will ever know.
             bool came_round = end->next_number - truth->sequence >= WORLD_SEQUENCE_SPAN;
-            assert_true(truth->crowded || came_round || !fl_link_alive(end->link));
+            assert_true(truth->crowded || came_round || !fl__link_alive(end->link));
         }
     }
-    assert_int_equal(fl_link_poll_fate(end->link, &event), FL_NOT_FOUND);
+    assert_int_equal(fl_link_take_fate(end->link, &event), FL_NOT_FOUND);
 }
 
 /// Is the place of packet `tag` in its link's ring still taken by an earlier one?
@@ -288,7 +291,7 @@ static inline bool world_is_crowded(const World *world, int32_t i, uint64_t tag)
 static inline void world_take_numbers(World *world, int32_t i)
 {
     WorldEnd *end = &world->end[i];
-    if (!world->def.link[i].numbered_below) {
+    if (!world->def.link[i].external_sequence) {
         return;
     }
     if ((int32_t)fl_random_below(&end->carrier, 100) < world->def.gap_percent[i]) {
@@ -297,7 +300,7 @@ static inline void world_take_numbers(World *world, int32_t i)
             FlFate fate = fl_impair_send(end->impair, world->now, 1);
             for (int32_t c = 0; c < fate.copy_count && k % 2 == 0 && !world->cut[i]; c++) {
                 uint64_t tag = WORLD_CARRIERS_OWN | end->next_number;
-                assert_int_equal(fl_flight_push(end->flight, fate.deliver_at[c], tag, &tag, 1),
+                assert_int_equal(fl__flight_push(end->flight, fate.deliver_at[c], tag, &tag, 1),
                                  FL_OK);
             }
         }
@@ -340,7 +343,8 @@ static inline bool world_send(World *world, int32_t i, int32_t payload_bytes)
     world_hash(world, buffer, size);
     FlFate fate = fl_impair_send(end->impair, world->now, size);
     for (int32_t c = 0; c < fate.copy_count && !world->cut[i]; c++) {
-        assert_int_equal(fl_flight_push(end->flight, fate.deliver_at[c], tag, buffer, size), FL_OK);
+        assert_int_equal(fl__flight_push(end->flight, fate.deliver_at[c], tag, buffer, size),
+                         FL_OK);
     }
     return true;
 }
@@ -367,9 +371,9 @@ static inline void world_deliver(World *world, int32_t from)
     FlFlightPacket packet;
     WorldEnd *sender = &world->end[from];
     WorldEnd *end = &world->end[1 - from];
-    while (fl_flight_take(sender->flight, world->now, &packet, 1) == 1) {
+    while (fl__flight_take(sender->flight, world->now, &packet, 1) == 1) {
         if ((packet.tag & WORLD_CARRIERS_OWN) != 0) {
-            fl_link_number_heard(end->link, packet.tag & ~WORLD_CARRIERS_OWN);
+            fl__link_number_received(end->link, packet.tag & ~WORLD_CARRIERS_OWN);
             continue;
         }
         FlLinkPacket got;
@@ -455,7 +459,7 @@ static inline void world_step_end(World *world, int32_t i)
         (void)world_send(world, i, end->payload_bytes);
     }
     int32_t sends = 0;
-    while (fl_link_wants_to_send(end->link, world_clock(world, i)) && world_send(world, i, 0)) {
+    while (fl__link_wants_to_send(end->link, world_clock(world, i)) && world_send(world, i, 0)) {
         assert_true(++sends < WORLD_SENDS_PER_STEP); // one that never has enough would spin
     }
     world_poll_fates(world, i);
@@ -465,7 +469,7 @@ static inline void world_step_end(World *world, int32_t i)
 static inline FlTime world_next(const World *world, int32_t i)
 {
     const WorldEnd *end = &world->end[i];
-    FlTime next = fl_flight_next(world->end[1 - i].flight);
+    FlTime next = fl__flight_next(world->end[1 - i].flight);
     next = end->next_payload < next ? end->next_payload : next;
     for (int32_t kind = 0; kind < WORLD_KINDS; kind++) {
         const WorldTalk *talk = &end->talk[kind];
@@ -558,7 +562,7 @@ static inline void world_check(const World *world)
 static inline void world_end(World *world)
 {
     for (int32_t i = 0; i < 2; i++) {
-        fl_link_close(world->end[i].link);
+        fl__link_close(world->end[i].link);
         world_poll_fates(world, i);
         assert_int_equal(world_fates(world, i).untold, 0);
     }

@@ -10,6 +10,7 @@
 #include "fairlead/send.h"
 #include "lab/trace/trace.h"
 
+#include "motion/motion.h"
 #include "unit/support.h"
 
 #define WORLD_RECEIVERS 1024
@@ -174,7 +175,7 @@ static inline void world_count(World *w, int32_t r, FlTime until)
         }
         const FlPiece *real = &w->source->piece[i];
         if (real->life == seen->life && seen->life != FL_LIFE_NONE) {
-            w->outcome->error[r] += fl_distance_integral(&real->motion, &seen->motion, from, end);
+            w->outcome->error[r] += fl__distance_integral(&real->motion, &seen->motion, from, end);
         }
         from = end;
     }

@@ -5,6 +5,7 @@
 // and the same time between any two actions everywhere.
 #include "unit/support.h"
 
+#include "agree/agree.h"
 #include "lab/experiments/simultaneity/simultaneity_net.h"
 
 enum { PEERS = 8, ACTIONS = 4000 };
@@ -53,12 +54,12 @@ static Scene *scene_begin(uint64_t stream, FlLagsChoice choice, int32_t peers)
     def->seed = stream;
     def->peers = peers;
     def->control = NET_LAGS;
-    def->lags = fl_lags_def_default();
+    def->lags = fl__lags_def_default();
     def->lags.choice = choice;
     def->lags.margin_ns = 0;
     def->lags.provision_ns = FL_MS(300);
     def->lags.again_ns = FL_FOREVER;
-    def->way = fl_impair_settings_default();
+    def->way = fl_impair_def_default().settings;
     def->play_fn = note_play;
     def->ctx = scene;
     for (int32_t i = 0; i < peers; i++) {
@@ -211,7 +212,7 @@ static void an_own_action_is_decided_after_the_offset_that_is_said(void **state)
     run_on(scene, FL_SEC(1));
     for (int32_t k = 0; k < scene->actions; k++) {
         for (int32_t p = 0; p < 5; p++) {
-            FlTime offset = fl_lags_offset(net_lags(scene->net, p), scene->writer[k]);
+            FlTime offset = fl__lags_offset(net_lags(scene->net, p), scene->writer[k]);
             assert_int_equal(scene->played[p][k].local, scene->stamp[k] + offset);
         }
     }
@@ -263,7 +264,7 @@ static void a_network_that_gets_faster_makes_lags_shorter_and_nothing_late(void 
         scene->def.lags.window_ns = FL_SEC(1);
         scene_start(scene);
         run_on(scene, FL_SEC(2));
-        FlTime before = fl_lags_status(net_lags(scene->net, 0), 0).mean_ns;
+        FlTime before = fl__lags_status(net_lags(scene->net, 0), 0).mean_ns;
         act_for(scene, FL_SEC(1), all(scene));
         for (int32_t from = 0; from < 6; from++) {
             for (int32_t to = 0; to < 6; to++) {
@@ -275,7 +276,7 @@ static void a_network_that_gets_faster_makes_lags_shorter_and_nothing_late(void 
         act_for(scene, FL_SEC(6), all(scene));
         run_on(scene, FL_SEC(2));
         assert_int_equal(scene->late, 0);
-        assert_true(fl_lags_status(net_lags(scene->net, 0), 0).mean_ns < before);
+        assert_true(fl__lags_status(net_lags(scene->net, 0), 0).mean_ns < before);
         check_one_order(scene, 0, all(scene));
         scene_end(scene);
     }
@@ -338,13 +339,13 @@ static void messages_may_get_lost_doubled_and_reordered(void **state)
         scene->def.way.duplicate_ppm = 100000;
         scene->def.way.jitter_ns = FL_MS(5);
         scene->def.lags.margin_ns = FL_MS(20);
-        scene->def.lags.patience_ns = FL_MS(500);
+        scene->def.lags.retry_ns = FL_MS(500);
         scene_start(scene);
         for (int32_t i = 0; i < 120 && !net_is_ready(scene->net); i++) {
             run_on(scene, FL_MS(500));
         }
         assert_true(net_is_ready(scene->net));
-        FlTime mean = fl_lags_status(net_lags(scene->net, 0), 0).mean_ns;
+        FlTime mean = fl__lags_status(net_lags(scene->net, 0), 0).mean_ns;
         assert_true(mean > 0 && mean < FL_MS(450));
         scene_end(scene);
     }

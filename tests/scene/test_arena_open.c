@@ -31,7 +31,7 @@ static void take_place(Place *place, FlTime local)
 {
     FlSession *session = world_session(place->scene->world, place->index);
     ArenaNodeDef def = {.game = place->scene->game,
-                        .send = fl_send_focus_equal(),
+                        .send = fl_send_make(FL_SEND_FOCUS_EQUAL),
                         .trigger = {.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)},
                         .guided = true,
                         .attentive = true,

@@ -9,6 +9,7 @@
 //      test_clock_networks [networks]       default 1000, a tenth under sanitizers
 //
 // The kinds that the issue does not name are run over a quarter as many.
+#include "clock/clock.h"
 #include "unit/support.h"
 
 #include "test_clock_world.h"
@@ -137,9 +138,9 @@ static void run_network(Tally *t, const Kind *kind, World *w, uint64_t number)
         next = world_play(w, &clock, next, at);
         note(t, w, &clock, at);
     }
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_EARLY), 0);
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_LATE), 0);
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_STEPPED), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_EARLY), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_LATE), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_STEPPED), 0);
     size_t count = t->count - first;
     double sorted[4096];
     assert_true(count < 4096);

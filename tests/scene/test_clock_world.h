@@ -10,6 +10,8 @@
 
 #include "fairlead/clock.h"
 
+#include "base/maths.h"
+
 #include <stdlib.h>
 
 enum { WORLD_PACKETS = 8192, WORLD_EVENTS = 2 * WORLD_PACKETS };
@@ -131,7 +133,7 @@ static inline double world_delay(const World *w, Path *path, int32_t way, double
         } while (delay < 0.0);
         break;
     case JITTER_QUEUE:
-        delay = base - width * fl_log(1.0 - fl_random_unit(&path->random));
+        delay = base - width * fl__log(1.0 - fl_random_between(&path->random, 0.0, 1.0));
         break;
     case JITTER_WANDERING:
         path->wander = 0.9 * path->wander + sqrt(0.19) * fl_random_normal(&path->random);
@@ -185,13 +187,13 @@ static inline void world_make(World *w, const WorldDef *def)
     Path out = {{.seed = def->seed, .stream = 2}, 0.0};
     FlRandom chance = {.seed = def->seed, .stream = 3};
     int32_t packets = (int32_t)(def->seconds * def->hz);
-    double phase = fl_random_unit(&chance) / def->hz;
+    double phase = fl_random_between(&chance, 0.0, 1.0) / def->hz;
     for (int32_t k = 0; k < packets; k++) {
         double sent = phase + k / def->hz;
         double delay = world_delay(w, &in, FL_CLOCK_IN, sent);
         w->sent_s[k] = sent;
         w->arrived_s[k] = sent + delay;
-        w->lost[k] = fl_random_unit(&chance) < def->loss;
+        w->lost[k] = fl_random_between(&chance, 0.0, 1.0) < def->loss;
         if (!w->lost[k]) {
             Event e = {sent + delay, k,   false, world_stamp(w, sent), world_local(w, sent + delay),
                        delay,        sent};
@@ -201,7 +203,7 @@ static inline void world_make(World *w, const WorldDef *def)
     for (int32_t k = 0; k < packets; k++) {
         double sent = k / def->hz;
         double delay = world_delay(w, &out, FL_CLOCK_OUT, sent);
-        bool lost = fl_random_unit(&chance) < def->loss;
+        bool lost = fl_random_between(&chance, 0.0, 1.0) < def->loss;
         int32_t carrier = lost ? -1 : world_carrier(w, packets, sent + delay);
         if (carrier >= 0) {
             Event e = {w->arrived_s[carrier],        carrier, true,        world_local(w, sent),
@@ -215,7 +217,7 @@ static inline void world_make(World *w, const WorldDef *def)
 static inline bool world_tell(FlClock *clock, const Event *e)
 {
     return e->ack ? fl_clock_acked(clock, e->sent, e->arrived)
-                  : fl_clock_heard(clock, e->sent, e->arrived);
+                  : fl_clock_received(clock, e->sent, e->arrived);
 }
 
 /// Tells a clock everything up to a time; returns the first event not told.

@@ -1,7 +1,7 @@
 // Crowds with somebody in them who means harm, or whose network does.
 #include "scene/crowd_world.h"
+#include "scene/session_inside.h"
 
-#include "core/private.h"
 #include "crowd/private.h"
 
 static int32_t look_at_first(int32_t player, int32_t i, int32_t count)
@@ -33,14 +33,6 @@ static int32_t node_of(const CrowdScene *scene, int32_t number)
 
 // ---------------------------------------------------------------- a host
 
-static void say(FlSession *host, int32_t line, const FlWriter *w)
-{
-    FlResult result =
-        fl_link_send(host->lines[line].link, FL_DELIVERY_ORDERED, w->bytes, fl_writer_size(w));
-    assert_int_equal(result, FL_OK);
-    fl__line_wake(host, line);
-}
-
 // Who reserved more than the host lets in has members there that no crowd has.
 static void a_host_that_introduces_somebody_beyond_its_seats_is_not_heeded(void **state)
 {
@@ -50,25 +42,26 @@ static void a_host_that_introduces_somebody_beyond_its_seats_is_not_heeded(void 
     for (int32_t i = 0; i < scene.count; i++) {
         FlSessionDef def = crowd_session_def(&scene, i);
         def.peer_capacity = i == 1 ? 2000 : def.peer_capacity;
+        def.world.entity_capacity = 4096;
         crowd_start(&scene, i, &def);
     }
     crowd_run(&scene, FL_SEC(5));
     FlSession *host = scene.nodes[0].session;
-    int32_t line = host->members[crowd_number(&scene, 1)].line;
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    int32_t to = crowd_number(&scene, 1);
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter w;
-    FlMemberMessage member = {.number = 1900, .incarnation = 1, .present = true, .client_id = 5};
+    MemberMessage member = {.number = 1900, .incarnation = 1, .present = true, .client_id = 5};
     fl_writer_init(&w, bytes, sizeof bytes);
-    fl_member_message_write(&w, &member);
-    say(host, line, &w);
-    FlMeetMessage meet = {
+    fl__member_message_write(&w, &member);
+    assert_int_equal(inside_say(host, to, &w), FL_OK);
+    MeetMessage meet = {
         .member = 1900, .incarnation = 1, .conversation = 77, .address = crowd_address(2)};
     fl_writer_init(&w, bytes, sizeof bytes);
-    fl_meet_message_write(&w, &meet);
-    say(host, line, &w);
+    fl__meet_message_write(&w, &meet);
+    assert_int_equal(inside_say(host, to, &w), FL_OK);
     crowd_run(&scene, FL_SEC(2));
-    assert_true(scene.nodes[1].session->members[1900].present);
-    assert_int_equal(fl_crowd_stats(fl_session_crowd(scene.nodes[1].session)).lanes, 1);
+    assert_true(fl_peer_of_number(scene.nodes[1].session, 1900).index1 != 0);
+    assert_int_equal(fl__crowd_stats(fl__light_crowd(scene.nodes[1].session)).lights, 1);
     crowd_close(&scene);
 }
 
@@ -79,9 +72,9 @@ static double oldest_word_of(const CrowdScene *scene, int32_t number)
     double oldest = 0.0;
     for (int32_t i = 1; i < scene->count; i++) {
         FlCrowdView view;
-        FlCrowd *crowd = fl_session_crowd(scene->nodes[i].session);
+        FlCrowd *crowd = fl__light_crowd(scene->nodes[i].session);
         if (crowd_number(scene, i) != number) {
-            assert_int_equal(fl_crowd_view(crowd, number, &view), FL_OK);
+            assert_int_equal(fl__crowd_view(crowd, (uint32_t)number, true, &view), FL_OK);
             double age = fl_span_seconds(fl_span(session_now(scene, i), view.stamp));
             oldest = age > oldest ? age : oldest;
         }
@@ -110,8 +103,8 @@ static int32_t know(const CrowdScene *scene, int32_t number)
     int32_t count = 0;
     for (int32_t i = 1; i < scene->count; i++) {
         FlCrowdView view;
-        FlCrowd *crowd = fl_session_crowd(scene->nodes[i].session);
-        count += fl_crowd_view(crowd, number, &view) == FL_OK ? 1 : 0;
+        FlCrowd *crowd = fl__light_crowd(scene->nodes[i].session);
+        count += fl__crowd_view(crowd, (uint32_t)number, true, &view) == FL_OK ? 1 : 0;
     }
     return count;
 }
@@ -130,7 +123,7 @@ static void who_is_lost_and_comes_back_is_seen_by_all_within_three_seconds(void 
         crowd_run(&scene, FL_SEC(10));
         int32_t number = crowd_number(&scene, 5);
         assert_int_equal(know(&scene, number), 19);
-        fl_session_destroy(scene.nodes[5].session);
+        fl_session_close(scene.nodes[5].session);
         scene.nodes[5].session = NULL;
         crowd_run(&scene, FL_MS(200));
         FlSessionDef def = crowd_session_def(&scene, 5);
@@ -167,16 +160,16 @@ static void look_at_all(FlCrowd *victim, int32_t from, int32_t players, int32_t 
             count += 6;
         }
     }
-    fl_crowd_receive(victim, from, bytes, count, now);
+    fl__crowd_receive(victim, from, bytes, count, now);
 }
 
-static int32_t somebody_with_a_lane(const FlCrowd *crowd, int32_t players)
+static int32_t somebody_with_a_light(const FlCrowd *crowd, int32_t players)
 {
     int32_t member = 2;
-    while (member < players && fl__crowd_lane(crowd, member) == NULL) {
+    while (member < players && fl__crowd_light(crowd, member) == NULL) {
         member++;
     }
-    assert_non_null(fl__crowd_lane(crowd, member));
+    assert_non_null(fl__crowd_light(crowd, member));
     return member;
 }
 
@@ -185,9 +178,9 @@ static double watched_share(const CrowdScene *scene, int32_t number)
     int32_t watched = 0;
     for (int32_t i = 1; i < scene->count; i++) {
         FlCrowdView view;
-        FlCrowd *crowd = fl_session_crowd(scene->nodes[i].session);
+        FlCrowd *crowd = fl__light_crowd(scene->nodes[i].session);
         bool seen = crowd_number(scene, i) != number &&
-                    fl_crowd_view(crowd, number, &view) == FL_OK && view.watched;
+                    fl__crowd_view(crowd, (uint32_t)number, true, &view) == FL_OK && view.watched;
         watched += seen ? 1 : 0;
     }
     return (double)watched / (scene->count - 2);
@@ -207,8 +200,8 @@ static void who_asks_for_everybody_all_the_time_keeps_nobody_from_being_served(v
     crowd_start_all(&scene);
     crowd_run(&scene, FL_SEC(3));
     int32_t owner = node_of(&scene, 1);
-    FlCrowd *victim = fl_session_crowd(scene.nodes[owner].session);
-    int32_t foe = somebody_with_a_lane(victim, players);
+    FlCrowd *victim = fl__light_crowd(scene.nodes[owner].session);
+    int32_t foe = somebody_with_a_light(victim, players);
     double share = 0.0;
     for (int32_t step = 0; step < 1600; step++) {
         if (step % 2 == 0) {

@@ -4,19 +4,6 @@
 
 enum { MOST = 140 };
 
-static int32_t look_near(int32_t player, int32_t i, int32_t count)
-{
-    return 1 + (player - 1 + (i + 1) * 7) % (count - 1);
-}
-
-static int32_t look_at_first(int32_t player, int32_t i, int32_t count)
-{
-    (void)player;
-    (void)i;
-    (void)count;
-    return 1;
-}
-
 // ---------------------------------------------------------------- what everybody sees
 
 typedef struct Pair {
@@ -36,7 +23,7 @@ typedef struct Sight {
 static FlCrowd *crowd_of(const Sight *sight, int32_t node)
 {
     const CrowdNode *n = &sight->scene.nodes[node];
-    return n->session != NULL ? fl_session_crowd(n->session) : NULL;
+    return n->session != NULL ? fl__light_crowd(n->session) : NULL;
 }
 
 // Numbers are given in order of arrival; pairs are by number.
@@ -49,7 +36,7 @@ static void sample(Sight *sight, bool begin)
         for (int32_t j = 1; j < scene->count && crowd != NULL; j++) {
             FlCrowdView view;
             Pair *pair = &sight->pairs[self][j];
-            bool known = j != self && fl_crowd_view(crowd, j, &view) == FL_OK;
+            bool known = j != self && fl__crowd_view(crowd, (uint32_t)j, true, &view) == FL_OK;
             FlTime stamp = known ? view.stamp : INT64_MIN;
             bool fresh = stamp != pair->stamp;
             if (begin) {
@@ -87,7 +74,8 @@ static int32_t unknown_pairs(const Sight *sight)
         int32_t self = crowd_number(scene, i);
         for (int32_t j = 1; j < scene->count; j++) {
             FlCrowdView view;
-            bool known = j == self || (crowd != NULL && fl_crowd_view(crowd, j, &view) == FL_OK);
+            bool known = j == self || (crowd != NULL &&
+                                       fl__crowd_view(crowd, (uint32_t)j, true, &view) == FL_OK);
             count += known ? 0 : 1;
         }
     }
@@ -104,7 +92,7 @@ static void open_sight(Sight *sight, int32_t players, bool sealed, double kbps)
     for (int32_t i = 1; i <= players; i++) {
         sight->scene.nodes[i].kbps = kbps;
     }
-    sight->scene.target_fn = look_near;
+    sight->scene.target_fn = crowd_look_near;
     sight->scene.targets = 4;
 }
 
@@ -126,28 +114,28 @@ static FlTime run_until_in(Sight *sight)
     return scene->now;
 }
 
-// Nobody is rude, nobody is too loud, nobody has too many lanes.
+// Nobody is rude, nobody is too loud, nobody has too many light connections.
 static void check_manners(Sight *sight)
 {
     CrowdScene *scene = &sight->scene;
     double fullest = 0.0;
-    int32_t lanes = 0;
+    int32_t lights = 0;
     for (int32_t i = 1; i < scene->count; i++) {
         const CrowdNode *node = &scene->nodes[i];
         if (node->kbps > 0.0) {
             double share = (double)node->worst / (node->kbps * 125.0);
             fullest = share > fullest ? share : fullest;
         }
-        FlCrowdStats stats = fl_crowd_stats(crowd_of(sight, i));
-        lanes = stats.lanes > lanes ? stats.lanes : lanes;
+        FlCrowdStats stats = fl__crowd_stats(crowd_of(sight, i));
+        lights = stats.lights > lights ? stats.lights : lights;
         assert_int_equal(stats.malformed, 0);
         assert_int_equal(stats.contradictions, 0);
         assert_int_equal(stats.early, 0);
     }
     print_message(
         "             %d players%s: %d lanes at most, fullest second %.3f of its upload\n",
-        scene->count - 1, scene->sealed ? ", sealed" : "", lanes, fullest);
-    assert_in_range(lanes, 1, 64);
+        scene->count - 1, scene->sealed ? ", sealed" : "", lights, fullest);
+    assert_in_range(lights, 1, 64);
     assert_true(fullest <= 1.0);
 }
 
@@ -223,7 +211,7 @@ static void sixty_watch_one(void **state)
     (void)state;
     static Sight sight;
     open_sight(&sight, 60, false, 108.0);
-    sight.scene.target_fn = look_at_first;
+    sight.scene.target_fn = crowd_look_at_first;
     sight.scene.targets = 1;
     crowd_start_all(&sight.scene);
     (void)run_until_in(&sight);
@@ -241,7 +229,7 @@ static void sixty_watch_one(void **state)
         FlCrowdView view;
         int32_t self = crowd_number(&sight.scene, i);
         if (self != 1) {
-            assert_int_equal(fl_crowd_view(crowd_of(&sight, i), 1, &view), FL_OK);
+            assert_int_equal(fl__crowd_view(crowd_of(&sight, i), 1, true, &view), FL_OK);
             direct += view.via == 1 ? 1 : 0;
         }
     }

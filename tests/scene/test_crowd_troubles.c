@@ -3,24 +3,13 @@
 // allocated while they play.
 #include "scene/crowd_world.h"
 
-static int32_t look_near(int32_t player, int32_t i, int32_t count)
-{
-    return 1 + (player - 1 + (i + 1) * 7) % (count - 1);
-}
-
-static int32_t look_at_first(int32_t player, int32_t i, int32_t count)
-{
-    (void)player;
-    (void)i;
-    (void)count;
-    return 1;
-}
+#include "crowd/private.h"
 
 static FlCrowd *crowd_of(const CrowdScene *scene, int32_t node)
 {
     FlSession *session = scene->nodes[node].session;
     bool runs = session != NULL && fl_session_state(session) == FL_SESSION_RUNNING;
-    return runs ? fl_session_crowd(session) : NULL;
+    return runs ? fl__light_crowd(session) : NULL;
 }
 
 static void open_scene(CrowdScene *scene, int32_t players, bool sealed, double kbps)
@@ -32,7 +21,7 @@ static void open_scene(CrowdScene *scene, int32_t players, bool sealed, double k
     for (int32_t i = 1; i <= players; i++) {
         scene->nodes[i].kbps = kbps;
     }
-    scene->target_fn = look_near;
+    scene->target_fn = crowd_look_near;
     scene->targets = 4;
 }
 
@@ -59,7 +48,7 @@ static void watch_gaps(CrowdScene *scene, Gaps *gaps, FlTime span)
             FlCrowd *crowd = crowd_of(scene, i);
             FlCrowdView view;
             if (crowd == NULL || scene->nodes[i].silent || crowd_number(scene, i) == 1 ||
-                fl_crowd_view(crowd, 1, &view) != FL_OK) {
+                fl__crowd_view(crowd, 1, true, &view) != FL_OK) {
                 continue;
             }
             FlTime gap = scene->now - gaps->since[i];
@@ -80,7 +69,7 @@ static int32_t busiest(const CrowdScene *scene)
     int32_t most = 0;
     for (int32_t i = 1; i < scene->count; i++) {
         FlCrowd *crowd = crowd_of(scene, i);
-        int32_t serves = crowd != NULL ? fl_crowd_stats(crowd).passed_on : 0;
+        int32_t serves = crowd != NULL ? fl__crowd_stats(crowd).passed_on : 0;
         best = serves > most ? i : best;
         most = serves > most ? serves : most;
     }
@@ -92,13 +81,13 @@ static void lose_one(int32_t players, double kbps, bool silent, double loss)
 {
     static CrowdScene scene;
     open_scene(&scene, players, false, kbps);
-    scene.target_fn = look_at_first;
+    scene.target_fn = crowd_look_at_first;
     scene.targets = 1;
     crowd_start_all(&scene);
     crowd_run(&scene, FL_SEC(12));
     scene.loss = loss;
     int32_t lost = busiest(&scene);
-    int32_t served = fl_crowd_stats(crowd_of(&scene, lost)).passed_on;
+    int32_t served = fl__crowd_stats(crowd_of(&scene, lost)).passed_on;
     if (silent) {
         scene.nodes[lost].silent = true;
     } else {
@@ -123,6 +112,84 @@ static void who_loses_its_source_has_another_within_a_second(void **state)
     lose_one(100, 150.0, false, 0.01);
 }
 
+// ---------------------------------------------------------------- one who carries is silent
+
+enum { CARRY_PLAYERS = 57 };
+
+typedef struct Carries {
+    CrowdScene scene;
+    FlTime stamp[CARRY_PLAYERS + 1][CARRY_PLAYERS + 1];
+    FlTime since[CARRY_PLAYERS + 1][CARRY_PLAYERS + 1];
+    FlTime longest;
+} Carries;
+
+// It is there, and sends what is its own: what it should carry it keeps.
+static void withhold(const CrowdScene *scene, int32_t node)
+{
+    FlCrowd *crowd = crowd_of(scene, node);
+    for (int32_t i = 0; i < crowd->def.light_capacity; i++) {
+        crowd->lights[i].carries = 0;
+    }
+}
+
+// The longest between two new updates of any player at any other, but of and at `lost`.
+static void watch_all_gaps(Carries *c, int32_t lost, bool withholds, FlTime span)
+{
+    FlTime until = c->scene.now + span;
+    c->longest = 0;
+    for (int32_t i = 1; i <= CARRY_PLAYERS; i++) {
+        for (int32_t j = 1; j <= CARRY_PLAYERS; j++) {
+            c->since[i][j] = c->scene.now;
+        }
+    }
+    while (c->scene.now < until) {
+        if (withholds) {
+            withhold(&c->scene, lost);
+        }
+        crowd_step(&c->scene);
+        for (int32_t i = 1; i <= CARRY_PLAYERS; i++) {
+            for (int32_t j = 1; j <= CARRY_PLAYERS; j++) {
+                FlCrowdView view;
+                int32_t number = crowd_number(&c->scene, j);
+                if (i == j || i == lost || j == lost ||
+                    fl__crowd_view(crowd_of(&c->scene, i), (uint32_t)number, false, &view) !=
+                        FL_OK) {
+                    continue;
+                }
+                if (view.stamp != c->stamp[i][j]) {
+                    c->stamp[i][j] = view.stamp;
+                    c->since[i][j] = c->scene.now;
+                }
+                FlTime gap = c->scene.now - c->since[i][j];
+                c->longest = gap > c->longest ? gap : c->longest;
+            }
+        }
+    }
+}
+
+// Updates come once a second; without a carrier they come a second later at most.
+static void a_silent_carrier_interrupts_no_player_for_more_than_a_second(void **state)
+{
+    (void)state;
+    static Carries carries;
+    for (int32_t k = 0; k < 4; k++) {
+        bool withholds = k % 2 == 1;
+        open_scene(&carries.scene, CARRY_PLAYERS, k >= 2, 108.0);
+        carries.scene.targets = 2;
+        crowd_start_all(&carries.scene);
+        crowd_run(&carries.scene, FL_SEC(12));
+        watch_all_gaps(&carries, 0, false, FL_SEC(4));
+        FlTime usual = carries.longest;
+        carries.scene.nodes[20].silent = !withholds;
+        watch_all_gaps(&carries, 20, withholds, FL_SEC(9)); // the host misses it later
+        print_message("             a carrier %s%s: %.0f ms between updates at most, before %.0f\n",
+                      withholds ? "withholds" : "is silent", k >= 2 ? ", sealed" : "",
+                      1e3 * fl_span_seconds(carries.longest), 1e3 * fl_span_seconds(usual));
+        assert_true(carries.longest <= usual + FL_SEC(1));
+        crowd_close(&carries.scene);
+    }
+}
+
 // ---------------------------------------------------------------- loss
 
 static void check_all_know_all(const CrowdScene *scene, FlTime age_at_most)
@@ -137,7 +204,7 @@ static void check_all_know_all(const CrowdScene *scene, FlTime age_at_most)
             FlCrowdView view;
             int32_t number = crowd_of(scene, j) != NULL ? crowd_number(scene, j) : 0;
             if (i != j && number > 0) {
-                assert_int_equal(fl_crowd_view(crowd, number, &view), FL_OK);
+                assert_int_equal(fl__crowd_view(crowd, (uint32_t)number, true, &view), FL_OK);
                 assert_true(time - view.stamp <= age_at_most);
                 assert_true(view.stamp - time <= FL_MS(250));
                 FlVec3 there = fl_motion_position(&view.motion, view.stamp);
@@ -145,11 +212,11 @@ static void check_all_know_all(const CrowdScene *scene, FlTime age_at_most)
                 assert_true(fl_vec3_distance(there, truth.position) < 1.0);
             }
         }
-        FlCrowdStats stats = fl_crowd_stats(crowd);
+        FlCrowdStats stats = fl__crowd_stats(crowd);
         assert_int_equal(stats.malformed, 0);
         assert_int_equal(stats.contradictions, 0);
         assert_int_equal(stats.early, 0);
-        assert_in_range(stats.lanes, 1, 64);
+        assert_in_range(stats.lights, 1, 64);
     }
 }
 
@@ -170,8 +237,9 @@ static void with_one_in_twenty_lost_all_still_see_all(void **state)
                 int32_t self = crowd_number(&scene, i);
                 for (int32_t k = 0; k < 4; k++) {
                     FlCrowdView view;
-                    int32_t of = look_near(self, k, scene.count);
-                    FlResult result = fl_crowd_view(crowd_of(&scene, i), of, &view);
+                    int32_t of = crowd_look_near(self, k, scene.count);
+                    FlResult result =
+                        fl__crowd_view(crowd_of(&scene, i), (uint32_t)of, true, &view);
                     assert_int_equal(result, FL_OK);
                     watched += view.watched ? 1 : 0;
                 }
@@ -194,7 +262,7 @@ static void crowd_stop(CrowdScene *scene, int32_t i, bool politely)
             crowd_send(scene, i, &out);
         }
     }
-    fl_session_destroy(session);
+    fl_session_close(session);
     scene->nodes[i].session = NULL;
 }
 
@@ -289,7 +357,7 @@ static void count_free(void *ctx, void *ptr, size_t size)
     free(ptr);
 }
 
-// Lanes' seals are made as lanes come; once these are there nothing is.
+// Light connections' seals are made as light connections come; once these are there nothing is.
 static void nothing_is_allocated_while_they_play(void **state)
 {
     (void)state;
@@ -350,6 +418,7 @@ static void whichever_allocation_fails_nothing_crashes_or_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_carrier_interrupts_no_player_for_more_than_a_second),
         cmocka_unit_test(who_loses_its_source_has_another_within_a_second),
         cmocka_unit_test(with_one_in_twenty_lost_all_still_see_all),
         cmocka_unit_test(players_come_and_go_and_all_settles),

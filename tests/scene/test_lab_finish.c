@@ -9,7 +9,7 @@ static FinishPlay play_of(FinishControl control, uint64_t seed)
     FinishPlay play = {.control = control,
                        .cars = 5,
                        .frame_ticks = 3,
-                       .way = fl_impair_settings_default(),
+                       .way = fl_impair_def_default().settings,
                        .seed = seed,
                        .first_race = seed,
                        .races = 2};
@@ -43,7 +43,7 @@ static FinishFigures race(const FinishPlay *play, uint64_t *hash)
 static void with_control_everybody_knows_the_same_winner(void **state)
 {
     (void)state;
-    FinishPlay play = play_of(FINISH_PERCEPTIVE, 7);
+    FinishPlay play = play_of(FINISH_INPUTS, 7);
     uint64_t hash = 0, again = 0;
     FinishFigures figures = race(&play, &hash);
     assert_int_equal(figures.races, 2);
@@ -87,12 +87,32 @@ static void a_constant_that_is_too_short_loses_inputs(void **state)
     assert_int_equal(figures.agreed, 2);
 }
 
+// Nothing is lost or reordered here: what differs is only who has whose inputs when.
+static void by_lags_states_settle_evenly(void **state)
+{
+    (void)state;
+    double uneven[2];
+    for (int32_t i = 0; i < 2; i++) {
+        uint64_t hash = 0;
+        FinishPlay play = play_of(i == 0 ? FINISH_INPUTS : FINISH_PERCEPTIVE, 7);
+        play.way.jitter_ns = FL_MS(10);
+        play.way.loss_ppm = 0;
+        play.cars = 3;
+        FinishFigures figures = race(&play, &hash);
+        assert_int_equal(figures.agreed, 2);
+        assert_int_equal(figures.sum.dropped, 0);
+        uneven[i] = figures.uneven_ms / (double)figures.uneven_count;
+    }
+    assert_true(uneven[1] < uneven[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_control_everybody_knows_the_same_winner),
         cmocka_unit_test(without_control_they_do_not),
         cmocka_unit_test(a_constant_that_is_too_short_loses_inputs),
+        cmocka_unit_test(by_lags_states_settle_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

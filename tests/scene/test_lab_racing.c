@@ -77,19 +77,19 @@ static void schemes_have_names_or_are_put_together(void **state)
     RaceScheme s;
     assert_true(race_scheme_parse("dr+causality", &s));
     assert_int_equal(s.show.hold, FL_HOLD_RECKONED);
-    assert_false(s.told);
+    assert_false(s.sent);
     check_near(s.threshold, 0.1, 0.0);
-    assert_true(race_scheme_parse("adaptive/snap/steps/told@0.25", &s));
+    assert_true(race_scheme_parse("adaptive/snap/steps/sent@0.25", &s));
     assert_int_equal(s.show.hold, FL_HOLD_ADAPTIVE);
     assert_int_equal(s.show.placement, FL_PLACEMENT_SNAP);
     assert_int_equal(s.show.convergence, FL_CONVERGENCE_STEPS);
-    assert_true(s.told);
+    assert_true(s.sent);
     check_near(s.threshold, 0.25, 0.0);
     assert_true(race_scheme_parse("best", &s));
-    assert_true(s.told);
+    assert_true(s.sent);
     const char *const wrong[] = {
         "",    "Dr",           "dr@",  "dr@0",  "dr@x", "snap/snap/at_once",
-        "dr/", "at_once/snap", "told", "/told", "@1"};
+        "dr/", "at_once/snap", "sent", "/sent", "@1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(race_scheme_parse(wrong[i], &s));
     }
@@ -191,7 +191,7 @@ static void own_actions_show_as_late_as_the_scheme_says(void **state)
     static Steady steady;
     static Setup setup;
     steady_init(&steady, 0.3);
-    setup_init(&setup, &steady.race, "nc dr causality dr+causality best adaptive adaptive/told");
+    setup_init(&setup, &steady.race, "nc dr causality dr+causality best adaptive adaptive/sent");
     setup.play.first = (RaceWay){20.0, 2.0, 0.0};
     setup.play.others = (RaceWay){30.0, 2.0, 0.0};
     play_it(&setup);
@@ -210,7 +210,7 @@ static void in_time_means_in_agreement(void **state)
     static Setup setup;
     RaceMaterial material = pairs();
     for (int32_t r = 0; r < material.count; r += 3) {
-        setup_init(&setup, &material.races[r], "causality best dr+causality/told dr");
+        setup_init(&setup, &material.races[r], "causality best dr+causality/sent dr");
         setup.play.first = (RaceWay){90.0, 0.0, 0.0};
         setup.play.others = (RaceWay){20.0, 0.0, 0.0};
         play_it(&setup);

@@ -51,8 +51,7 @@ static void take_note(Scene *scene, int32_t entity, int32_t receiver, FlTime now
     FlTime local = world_local(scene->world, receiver, now) - FL_MS(1);
     FlEntityId id = fl_entity_of_number(session, scene->puppets[entity].number);
     FlPose pose;
-    if (scene->puppets[entity].id.index1 != 0 &&
-        fl_entity_pose(session, id, local, &pose) == FL_OK) {
+    if (scene->puppets[entity].id.index1 != 0 && fl_entity_pose_at(session, local, id, &pose)) {
         Pair *pair = &scene->pairs[entity][receiver];
         Note note = {now, fl_session_time(session, local), pose.position};
         pair->notes[pair->count++ % NOTES] = note;
@@ -113,7 +112,7 @@ static void give(Scene *scene, FlTime now)
         FlPeerId self = fl_peer_self(world_session(scene->world, TO));
         FlPeerId to = fl_peer_of_number(session, (int32_t)self.index1 - 1);
         FlTime local = world_local(scene->world, FROM, now);
-        FlResult given = fl_entity_give(session, puppet->id, to, local);
+        FlResult given = fl_entity_give(session, local, puppet->id, to);
         assert_true(given == FL_OK || given == FL_WOULD_BLOCK);
         world_touch(scene->world, FROM);
     }
@@ -165,7 +164,7 @@ static void add_node(Scene *scene, FlRandom *r, const FlImpairSettings *way)
 
 static FlImpairSettings random_way(FlRandom *r)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = random_time(r, FL_MS(5), FL_MS(150));
     way.jitter_ns = random_time(r, 0, way.delay_ns);
     way.shape = FL_SHAPE_UNIFORM;

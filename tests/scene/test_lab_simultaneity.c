@@ -4,7 +4,7 @@
 
 #include "lab/experiments/simultaneity/simultaneity.h"
 
-static json_t *run(const char *peers, const char *drift, bool sessions)
+static json_t *run(const char *peers, const char *drift, bool sessions, bool media)
 {
     const Experiment *experiment = experiment_find("simultaneity");
     assert_non_null(experiment);
@@ -21,9 +21,11 @@ static json_t *run(const char *peers, const char *drift, bool sessions)
             one.values[0] = strtod(drift, NULL);
             memcpy(field, &one, sizeof one);
         } else if (strcmp(setting->name, "networks") == 0) {
-            *(int64_t *)field = sessions ? 3 : CASES(20);
+            *(int64_t *)field = media ? 2 : sessions ? 3 : CASES(20);
         } else if (strcmp(setting->name, "sessions") == 0) {
             *(bool *)field = sessions;
+        } else if (strcmp(setting->name, "media") == 0) {
+            *(bool *)field = media;
         }
     }
     LabRun lab = {.seed = 7, .runs = 1, .plain = true};
@@ -54,7 +56,7 @@ static bool is_perceptive(const json_t *row)
 static void lags_have_no_conflicts_and_no_control_has(void **state)
 {
     (void)state;
-    json_t *rows = run("6", "0", false);
+    json_t *rows = run("6", "0", false, false);
     assert_int_equal(json_array_size(rows), TRIAL_CONTROLS);
     size_t i;
     json_t *row;
@@ -79,7 +81,7 @@ static void lags_have_no_conflicts_and_no_control_has(void **state)
 static void drift_stays_within_its_bound(void **state)
 {
     (void)state;
-    json_t *rows = run("4", "100", false);
+    json_t *rows = run("4", "100", false, false);
     size_t i;
     json_t *row;
     json_array_foreach(rows, i, row)
@@ -121,7 +123,7 @@ static void a_constant_below_the_longest_way_has_conflicts(void **state)
 static void whole_sessions_come_to_the_lags_of_the_room_alone(void **state)
 {
     (void)state;
-    json_t *rows = run("4", "0", true);
+    json_t *rows = run("4", "0", true, false);
     int32_t seen = 0;
     size_t i;
     json_t *row;
@@ -139,6 +141,26 @@ static void whole_sessions_come_to_the_lags_of_the_room_alone(void **state)
     json_decref(rows);
 }
 
+// Motions in whole sessions, by clocks that drift.
+static void by_lags_all_see_the_same_motions(void **state)
+{
+    (void)state;
+    json_t *rows = run("4", "100", false, true);
+    assert_int_equal(json_array_size(rows), TRIAL_CONTROLS);
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        if (is_perceptive(row)) {
+            assert_true(number(row, "conflicts") == 0.0 && number(row, "late") == 0.0);
+            assert_true(number(row, "pictures") > 3000.0);
+            assert_true(number(row, "simultaneity_error_ms") <= number(row, "error_bound_ms"));
+        }
+    }
+    assert_true(number(json_array_get(rows, TRIAL_NONE), "conflicts") > 0.0);
+    json_decref(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +168,7 @@ int main(void)
         cmocka_unit_test(drift_stays_within_its_bound),
         cmocka_unit_test(a_constant_below_the_longest_way_has_conflicts),
         cmocka_unit_test(whole_sessions_come_to_the_lags_of_the_room_alone),
+        cmocka_unit_test(by_lags_all_see_the_same_motions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

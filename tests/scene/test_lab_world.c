@@ -75,7 +75,7 @@ static void open_scene(Scene *scene, int32_t clients, bool sealed, uint64_t seed
 
 static FlImpairSettings way_of(FlTime delay, FlTime jitter, int32_t loss_ppm)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = delay;
     way.jitter_ns = jitter;
     way.shape = FL_SHAPE_UNIFORM;
@@ -204,8 +204,8 @@ static double error_between_clients(FlTopology topology)
         int32_t index;
         node.session.role = i == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
         node.session.topology = topology;
-        node.session.line_capacity = 4;
-        node.session.time_mode = FL_TIME_LOCAL;
+        node.session.tuning.direct_capacity = 4;
+        node.session.tuning.time_mode = FL_TIME_LOCAL;
         assert_int_equal(world_node_add(world, &node, &index), FL_OK);
     }
     FlImpairSettings slow = way_of(FL_MS(200), 0, 0);
@@ -286,7 +286,7 @@ static FlTime round_trip(World *world, int32_t client)
 {
     FlSession *session = world_session(world, client);
     FlLinkStats stats;
-    assert_int_equal(fl_peer_stats(session, fl_peer_host(session), world_now(world), &stats),
+    assert_int_equal(fl_peer_stats(session, world_now(world), fl_peer_host(session), &stats),
                      FL_OK);
     return stats.rtt_min_ns;
 }

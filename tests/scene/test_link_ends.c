@@ -53,7 +53,7 @@ static void an_idle_pair_costs_at_most_60_bytes_a_second(void **state)
                       (int)(delays[k] / FL_MS(1)), (int)(packets_of(&world) - packets), bytes_s);
         assert_true(bytes_s <= 60.0);
         assert_true(packets_of(&world) - packets >= 76); // a question and its answer every 1.5 s
-        assert_true(fl_link_alive(world.end[0].link) && fl_link_alive(world.end[1].link));
+        assert_true(fl__link_alive(world.end[0].link) && fl__link_alive(world.end[1].link));
         world_end(&world);
         world_close(&world);
     }
@@ -129,7 +129,7 @@ static void an_idle_pair_outlives_half_of_its_packets(void **state)
         world_run(&world, FL_SEC(5), NULL);
         stream_both(&world, FL_FOREVER, 0);
         world_run(&world, FL_SEC(120), NULL);
-        assert_true(fl_link_alive(world.end[0].link) && fl_link_alive(world.end[1].link));
+        assert_true(fl__link_alive(world.end[0].link) && fl__link_alive(world.end[1].link));
         world_end(&world);
         world_close(&world);
     }
@@ -139,7 +139,7 @@ static void an_idle_pair_outlives_half_of_its_packets(void **state)
 
 static bool both_gone(const World *world)
 {
-    return !fl_link_alive(world->end[0].link) && !fl_link_alive(world->end[1].link);
+    return !fl__link_alive(world->end[0].link) && !fl__link_alive(world->end[1].link);
 }
 
 static void ten_minutes_apart_end_the_conversation_cleanly_and_a_new_one_works(void **state)
@@ -162,7 +162,7 @@ static void ten_minutes_apart_end_the_conversation_cleanly_and_a_new_one_works(v
         assert_int_equal(fates.untold, 0);
         assert_true(fates.unknown > 150);
         assert_int_equal(fl_link_deadline(world.end[i].link, world_clock(&world, i)), FL_FOREVER);
-        assert_false(fl_link_wants_to_send(world.end[i].link, world_clock(&world, i)));
+        assert_false(fl__link_wants_to_send(world.end[i].link, world_clock(&world, i)));
         assert_int_equal(fl_link_send(world.end[i].link, FL_DELIVERY_ORDERED, "x", 1), FL_STALE_ID);
     }
     stream_both(&world, FL_FOREVER, 0);
@@ -224,7 +224,7 @@ static void a_cut_shorter_than_the_time_out_is_made_good(void **state)
         assert_true(world_all_heard(&world));
         assert_true(world.now < FL_SEC(18));
         world_run(&world, FL_SEC(20), NULL);
-        assert_true(fl_link_alive(world.end[0].link) && fl_link_alive(world.end[1].link));
+        assert_true(fl__link_alive(world.end[0].link) && fl__link_alive(world.end[1].link));
         for (int32_t i = 0; i < 2; i++) {
             WorldFates fates = world_fates(&world, i);
             assert_int_equal(fates.unknown, 0);
@@ -253,7 +253,7 @@ static void a_peer_that_answers_but_reports_nothing_is_given_up_in_the_end(void 
     world_stream(&world, 0, FL_MS(10), 0);
     world_stream(&world, 1, FL_SEC(1), 10);
     world_run(&world, FL_SEC(400), both_gone);
-    assert_false(fl_link_alive(world.end[0].link));
+    assert_false(fl__link_alive(world.end[0].link));
     assert_int_equal(world.end[0].packet_count, 16384 - 1);
     assert_int_equal(world_fates(&world, 0).untold, 0);
     world_end(&world);
@@ -281,7 +281,7 @@ static void a_clock_set_back_neither_stops_nor_ends_the_conversation(void **stat
             world_run(&world, FL_SEC(60), world_all_heard);
             assert_true(world_all_heard(&world));
             assert_true(world.now - set_at < FL_SEC(15));
-            assert_true(fl_link_alive(world.end[0].link) && fl_link_alive(world.end[1].link));
+            assert_true(fl__link_alive(world.end[0].link) && fl__link_alive(world.end[1].link));
             world_run(&world, world.now + FL_SEC(20), NULL);
             FlLinkStats stats;
             fl_link_stats(world.end[i].link, world_clock(&world, i), &stats);
@@ -308,8 +308,8 @@ static void a_clock_set_forward_ends_the_conversation_or_does_no_harm(void **sta
             world.end[i].clock_offset += ahead[k];
             world_run(&world, FL_SEC(60), NULL);
             bool lives = ahead[k] < FL_SEC(10);
-            assert_int_equal(fl_link_alive(world.end[0].link), lives);
-            assert_int_equal(fl_link_alive(world.end[1].link), lives);
+            assert_int_equal(fl__link_alive(world.end[0].link), lives);
+            assert_int_equal(fl__link_alive(world.end[1].link), lives);
             assert_int_equal(world_all_heard(&world), lives);
             for (int32_t e = 0; e < 2; e++) { // in spite of round trips across the jump
                 FlLinkStats stats;
@@ -339,9 +339,9 @@ a_packet_after_the_time_out_is_not_taken_even_before_the_time_out_was_noticed(vo
     int32_t bytes = fl_link_finish(a, FL_SEC(1), &writer, 0, &sequence);
     FlLinkPacket got;
     assert_int_equal(fl_link_receive(b, FL_SEC(10), 0, buffer, bytes, &got), FL_LINK_DROP_GONE);
-    assert_true(fl_link_alive(b)); // it is fl_link_update that ends it
+    assert_true(fl__link_alive(b)); // it is fl_link_update that ends it
     fl_link_update(b, FL_SEC(10));
-    assert_false(fl_link_alive(b));
+    assert_false(fl__link_alive(b));
     fl_link_destroy(a);
     fl_link_destroy(b);
 }

@@ -20,7 +20,7 @@ static int32_t pick(FlRandom *r, int32_t low, int32_t high)
 
 static FlImpairSettings random_way(FlRandom *r)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = pick_ms(r, 0, 400);
     FlImpairShape shapes[] = {FL_SHAPE_CONSTANT, FL_SHAPE_UNIFORM, FL_SHAPE_NORMAL, FL_SHAPE_PARETO,
                               FL_SHAPE_PARETO_NORMAL};
@@ -46,13 +46,13 @@ static FlImpairSettings random_way(FlRandom *r)
 static WorldDef random_world(FlRandom *r, uint64_t seed)
 {
     WorldDef def = world_def_default(seed);
-    bool numbered_below = random_chance(r, 4);
+    bool external_sequence = random_chance(r, 4);
     for (int32_t i = 0; i < 2; i++) {
         FlLinkDef *link = &def.link[i];
         def.way[i] = random_way(r);
         def.clock_offset[i] = random_time(r, -FL_SEC(86400) * 30, FL_SEC(86400) * 30);
         def.clock_drift[i] = fl_random_between(r, -200e-6, 200e-6);
-        link->numbered_below = numbered_below;
+        link->external_sequence = external_sequence;
         link->ack_delay_ns = random_chance(r, 3) ? 0 : pick_ms(r, 0, 60);
         link->keep_alive_ns = pick_ms(r, 200, 2000);
         link->reorder_ns = random_chance(r, 3) ? pick_ms(r, 20, 200) : FL_SEC(1);
@@ -87,7 +87,7 @@ static void load(World *world, FlRandom *r)
 static void number_randomly(WorldDef *def, FlRandom *r)
 {
     for (int32_t i = 0; i < 2; i++) {
-        def->link[i].numbered_below = true;
+        def->link[i].external_sequence = true;
         int32_t magnitude = pick(r, 3, 63);
         def->first_number[i] = fl_random_next(r) >> magnitude;
         bool many = random_chance(r, 4);
@@ -119,7 +119,7 @@ static void one_network(uint64_t seed, bool numbered)
     uint64_t last[2] = {world.end[0].next_tag, world.end[1].next_tag};
     world_run(&world, world.now + FL_SEC(20), NULL);
     for (int32_t i = 0; i < 2; i++) {
-        assert_true(fl_link_alive(world.end[i].link));
+        assert_true(fl__link_alive(world.end[i].link));
         for (uint64_t tag = 0; tag < last[i]; tag++) {
             assert_int_equal(world.end[i].truth[tag].told, 1);
         }

@@ -4,7 +4,7 @@
 
 static FlImpairSettings network(FlTime delay, FlTime jitter, int32_t loss_ppm)
 {
-    FlImpairSettings settings = fl_impair_settings_default();
+    FlImpairSettings settings = fl_impair_def_default().settings;
     settings.delay_ns = delay;
     settings.jitter_ns = jitter;
     settings.shape = FL_SHAPE_UNIFORM;
@@ -153,7 +153,7 @@ static void a_receiver_that_does_not_take_messages_still_gets_motion(void **stat
         world.deaf[1] = true;
         world_run(&world, FL_SEC(30), NULL);
         // The sender is held back, nobody has timed out, and every packet was taken.
-        assert_true(fl_link_alive(world.end[0].link) && fl_link_alive(world.end[1].link));
+        assert_true(fl__link_alive(world.end[0].link) && fl__link_alive(world.end[1].link));
         assert_true(world.end[0].talk[kinds[k]].queued < 4000);
         assert_int_equal(world_fates(&world, 0).lost, 0);
         FlLinkStats stats;
@@ -188,7 +188,7 @@ static void more_packets_under_way_than_can_be_awaited_leave_some_unknown(void *
     world_run(&world, FL_SEC(30), NULL);
     for (int32_t i = 0; i < 2; i++) {
         WorldFates fates = world_fates(&world, i);
-        assert_true(fl_link_alive(world.end[i].link));
+        assert_true(fl__link_alive(world.end[i].link));
         assert_true(fates.delivered > 50 && fates.unknown > 1000);
     }
     world_stream(&world, 0, FL_FOREVER, 0);

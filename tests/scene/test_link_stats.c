@@ -6,7 +6,7 @@
 
 static FlImpairSettings uniform(FlTime delay, FlTime jitter, int32_t loss_ppm)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = delay;
     way.jitter_ns = jitter;
     way.shape = FL_SHAPE_UNIFORM;
@@ -111,9 +111,9 @@ static void one_way_delays_are_as_sure_as_they_say(void **state)
             check_near(ms(stats.delays.in.average_ns), ms(in), sure + 5.0, "delay in");
             check_near(ms(stats.delays.trip.average_ns), ms(out + in), 8.0, "trip");
             // The peer's clock, as the link tells it, against the truth.
-            FlTime here = fl_link_clock(world.end[i].link, world_clock(&world, i));
-            FlTime there = fl_link_clock(world.end[1 - i].link, world_clock(&world, 1 - i));
-            FlClockReading reading = fl_clock_read(fl_link_peer_clock(world.end[i].link), here);
+            FlTime here = fl__link_clock(world.end[i].link, world_clock(&world, i));
+            FlTime there = fl__link_clock(world.end[1 - i].link, world_clock(&world, 1 - i));
+            FlClockReading reading = fl_clock_read(fl__link_peer_clock(world.end[i].link), here);
             assert_true(llabs((long long)(reading.remote - there)) <= reading.bound_ns);
         }
         world_end(&world);
@@ -200,7 +200,7 @@ static void a_bottleneck_slows_the_link_down_and_its_end_lets_it_go(void **state
     // The bottleneck goes away.
     FlImpairSettings way = def.way[0];
     way.rate_bytes_s = 0;
-    assert_int_equal(fl_impair_set(world.end[0].impair, world.now, &way), FL_OK);
+    assert_int_equal(fl__impair_set(world.end[0].impair, world.now, &way), FL_OK);
     (void)busy_rate(&world, 30);
     FlLinkStats fast = stats_of(&world, 0);
     assert_true(fast.rate_bytes_s > 0.9 * def.link[0].rate_max_bytes_s);
@@ -324,7 +324,7 @@ static void links_with_a_common_budget_share_it(void **state)
     (void)state;
     enum { PAIRS = 4 };
     FlBudget common;
-    fl_budget_init(&common, 20000.0, 5000.0, 0);
+    fl__budget_init(&common, 20000.0, 5000.0, 0);
     World world[PAIRS];
     for (int32_t k = 0; k < PAIRS; k++) {
         WorldDef def = world_def_default((uint64_t)k + 1);

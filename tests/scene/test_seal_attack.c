@@ -34,7 +34,7 @@ static FlSealDrop throw_at(World *w, FlAddress from, const uint8_t *bytes, int32
 
 static void world_with_players(World *w, FlSealServerDef *def)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = FL_MS(40);
     way.jitter_ns = FL_MS(5);
     way.loss_ppm = 10000;
@@ -112,14 +112,14 @@ static Noticed flooded(Flood flood, const char *name)
     FlSealServerDef def = server_def(&stream, false);
     World w;
     world_with_players(&w, &def);
-    FlSealServerStats before = fl_seal_server_stats(w.server);
+    FlSealServerStats before = fl__seal_server_stats(w.server);
     FlRandom random = {.seed = 99};
     int32_t newcomer = world_add(&w, w.now, false);
     double spent = 0.0;
     for (int32_t s = 0; s < 3; s++) {
         spent += flood_for_a_second(&w, flood, 100, &random); // 10^5 a second
     }
-    FlSealServerStats after = fl_seal_server_stats(w.server);
+    FlSealServerStats after = fl__seal_server_stats(w.server);
     assert_int_equal(w.to_nobody, 0); // not a byte to the spoofed addresses
     Noticed n = what_players_notice(&w);
     uint64_t tried = after.requests_decrypted - before.requests_decrypted;
@@ -159,7 +159,7 @@ static void newcomers_get_in_during_a_flood_if_they_keep_asking(void **state)
     (void)state;
     FlRandom stream = {.seed = 1};
     FlSealServerDef def = server_def(&stream, false);
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = FL_MS(40);
     World w;
     world_init(&w, &def, &way, 3);
@@ -186,7 +186,7 @@ static void captured_requests_and_wrong_keys_take_no_slot(void **state)
     def.known_s = 1e6;
     def.burst = 1e6;
     World w;
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     world_init(&w, &def, &way, 4);
     // One genuine token, its request seen by somebody who sends it on from 10 000 addresses.
     FlSealTokenDef token = token_def(1);
@@ -199,7 +199,7 @@ static void captured_requests_and_wrong_keys_take_no_slot(void **state)
     for (int32_t i = 0; i < 10000; i++) {
         assert_int_equal(throw_at(&w, spoofed(&random), out.bytes, out.count), FL_SEAL_DROP_REUSED);
     }
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     assert_int_equal(stats.connected, 0);
     assert_int_equal(stats.pending, 1);
     fl_seal_client_destroy(client);
@@ -237,7 +237,7 @@ static void victims_of_spoofed_requests_get_less_than_was_sent(void **state)
             world_run(&w, w.now + FL_SEC(1));
         }
     }
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     print_message("1000 tokens in the name of victims: %llu bytes in, %llu out (%.2f), "
                   "%llu challenges, %llu denials, %d slots lost, %d handshakes at the end\n",
                   (unsigned long long)sent, (unsigned long long)w.bytes_to_nobody,
@@ -269,7 +269,7 @@ static uint64_t invite_flood(World *w, const FlSealInvite *invite, int32_t timeo
                              uint32_t count)
 {
     FlRandom random = {.seed = 95};
-    FlSealRandom bytes = fl_seal_random_seeded(&w->stream);
+    FlSealRandom bytes = fl__seal_random_seeded(&w->stream);
     const uint8_t user[FL_SEAL_USER_BYTES] = {0};
     FlSealClient *client = client_make(&w->stream, false);
     uint64_t taken = 0;
@@ -313,19 +313,19 @@ static void holders_of_an_invite_crowd_nobody_out(void **state)
         FlSealServerDef def = server_def(&stream, false);
         def.slot_capacity = cases[i].full ? 1 : 64;
         World w;
-        FlImpairSettings way = fl_impair_settings_default();
+        FlImpairSettings way = fl_impair_def_default().settings;
         world_init(&w, &def, &way, 4);
         if (cases[i].full) {
             world_add(&w, 0, false);
             world_run(&w, FL_SEC(1));
         }
         FlSealInvite invite;
-        assert_int_equal(fl_seal_server_invite(w.server, w.now, SERVER_ADDRESS, cases[i].uses,
-                                               UNIX_NOW + 3600, &invite),
+        assert_int_equal(fl__seal_server_invite(w.server, w.now, SERVER_ADDRESS, cases[i].uses,
+                                                UNIX_NOW + 3600, &invite),
                          FL_OK);
         // More than tokens are remembered, in five seconds.
         uint64_t taken = invite_flood(&w, &invite, cases[i].timeout_s, 5000);
-        FlSealServerStats stats = fl_seal_server_stats(w.server);
+        FlSealServerStats stats = fl__seal_server_stats(w.server);
         print_message("an invite of %u uses, 5000 tokens of it: %d handshakes busy, %llu tokens "
                       "forgotten\n",
                       cases[i].uses, stats.pending, (unsigned long long)stats.tokens_forgotten);
@@ -349,12 +349,13 @@ static void an_invites_share_of_handshakes_comes_back(void **state)
     FlRandom stream = {.seed = 1};
     FlSealServerDef def = server_def(&stream, false);
     World w;
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     world_init(&w, &def, &way, 4);
     FlSealInvite invite;
     assert_int_equal(
-        fl_seal_server_invite(w.server, w.now, SERVER_ADDRESS, 1, UNIX_NOW + 3600, &invite), FL_OK);
-    FlSealRandom bytes = fl_seal_random_seeded(&w.stream);
+        fl__seal_server_invite(w.server, w.now, SERVER_ADDRESS, 1, UNIX_NOW + 3600, &invite),
+        FL_OK);
+    FlSealRandom bytes = fl__seal_random_seeded(&w.stream);
     const uint8_t user[FL_SEAL_USER_BYTES] = {0};
     FlSealClient *client = client_make(&w.stream, false);
     const uint8_t from[] = {1, 1, 2, 1, 2};  // the last octet of its address,
@@ -389,7 +390,7 @@ static void recorded_packets_do_nothing(void **state)
     (void)state;
     FlRandom stream = {.seed = 1};
     FlSealServerDef def = server_def(&stream, false);
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     World w;
     world_init(&w, &def, &way, 4);
     FlSealClient *client = client_make(&w.stream, false);
@@ -425,7 +426,7 @@ static void recorded_packets_do_nothing(void **state)
             taken += throw_at(&w, from, record[i], size[i]) == FL_SEAL_DROP_NONE;
         }
         if (round == 1) {
-            fl_seal_server_disconnect(w.server, w.now, fl_seal_server_at(w.server, at));
+            fl_seal_server_disconnect(w.server, w.now, fl__seal_server_at(w.server, at));
         }
         if (round == 2) { // the same client once more, with another token, from the same address
             client_start(client, w.now, &token, &w.stream);

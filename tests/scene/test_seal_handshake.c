@@ -4,7 +4,7 @@
 
 static FlImpairSettings bad_network(int32_t loss_ppm)
 {
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = FL_MS(60);
     way.jitter_ns = FL_MS(25);
     way.loss_ppm = loss_ppm;
@@ -25,7 +25,7 @@ static void everybody_gets_in_over(int32_t loss_ppm, bool standard_server, uint6
     }
     world_run(&w, limit);
     assert_int_equal(world_connected(&w), 32);
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 32);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 32);
     FlTime worst = 0;
     FlTime total = 0;
     for (int32_t i = 0; i < 32; i++) {
@@ -38,7 +38,7 @@ static void everybody_gets_in_over(int32_t loss_ppm, bool standard_server, uint6
                   loss_ppm / 10000, standard_server ? "standard" : "our     ",
                   (int)(total / 32 / FL_MS(1)), (int)(worst / FL_MS(1)));
     // Nothing genuine was taken for a forgery; duplicates were told by their numbers.
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     assert_int_equal(stats.drops[FL_SEAL_DROP_TAMPERED], 0);
     assert_int_equal(stats.drops[FL_SEAL_DROP_KEY], 0);
     assert_true(stats.drops[FL_SEAL_DROP_REPLAY] > 0);
@@ -92,17 +92,17 @@ static void a_client_that_leaves_is_gone_at_once_and_one_that_dies_after_its_tim
     world_add(&w, 0, false);
     world_add(&w, 0, false);
     world_run(&w, FL_SEC(5));
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 2);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 2);
     fl_seal_client_disconnect(w.clients[0].client, w.now); // ten goodbyes at 30 % loss
     world_run(&w, FL_SEC(6));
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 1);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 1);
     FlImpairSettings dead = way;
     dead.loss_ppm = 1000000;
-    assert_int_equal(fl_impair_set(w.clients[1].up, w.now, &dead), FL_OK);
+    assert_int_equal(fl__impair_set(w.clients[1].up, w.now, &dead), FL_OK);
     world_run(&w, FL_SEC(10));
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 1);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 1);
     world_run(&w, FL_SEC(12));
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 0);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 0);
     world_end(&w);
 }
 
@@ -119,10 +119,10 @@ static void a_player_who_changes_networks_plays_on(void **state)
     uint64_t before = w.server_heard;
     for (int32_t i = 0; i < 5; i++) {
         w.clients[0].at.port++; // its router gave it another port; nobody told it
-        w.clients[0].heard_at = 0;
+        w.clients[0].received_at = 0;
         world_run(&w, FL_SEC(10) + FL_SEC(5) * i);
     }
-    assert_int_equal(fl_seal_server_stats(w.server).moved, 5);
+    assert_int_equal(fl__seal_server_stats(w.server).moved, 5);
     assert_int_equal(client_state(w.clients[0].client), FL_SEAL_CONNECTED);
     assert_true(w.server_heard > before + 5 * 30);
     world_end(&w);
@@ -191,7 +191,7 @@ static void nothing_is_allocated_after_creation(void **state)
         fl_seal_client_destroy(w.clients[at].client);
         FlSealClientDef client = fl_seal_client_def_default();
         client.alloc = alloc;
-        client.random = fl_seal_random_seeded(&w.stream);
+        client.random = fl__seal_random_seeded(&w.stream);
         assert_int_equal(fl_seal_client_create(&client, &w.clients[at].client), FL_OK);
     }
     assert_int_equal(counting.calls, 9); // one each
@@ -227,16 +227,16 @@ static void memory_is_as_told(void **state)
     (void)state;
     FlRandom stream = {.seed = 1};
     FlSealServerDef def = server_def(&stream, false);
-    FlSealMemory memory = fl_seal_server_memory(&def);
+    FlSealMemory memory = fl__seal_server_memory(&def);
     print_message("server for %d: %zu bytes; a slot %zu, a handshake %zu, a token %zu\n",
                   def.slot_capacity, memory.all, memory.slot, memory.pending, memory.token);
     FlSealServerDef more = def;
     more.slot_capacity *= 2;
-    size_t grown = fl_seal_server_memory(&more).all - memory.all;
+    size_t grown = fl__seal_server_memory(&more).all - memory.all;
     assert_true(grown <= memory.slot * 64 + 256 && grown + 256 >= memory.slot * 64);
     more = def;
     more.pending_capacity *= 2;
-    grown = fl_seal_server_memory(&more).all - memory.all;
+    grown = fl__seal_server_memory(&more).all - memory.all;
     assert_true(grown <= memory.pending * 256 + 256 && grown + 256 >= memory.pending * 256);
     assert_true(memory.slot < 1536);
     assert_true(memory.pending < 640);

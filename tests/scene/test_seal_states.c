@@ -75,14 +75,14 @@ static int32_t answer(Scene *s)
 
 static void kick(Scene *s)
 {
-    fl_seal_server_disconnect(s->server, s->now, fl_seal_server_at(s->server, AT));
+    fl_seal_server_disconnect(s->server, s->now, fl__seal_server_at(s->server, AT));
 }
 
 static void scene_open(Scene *s, FlSealServerDef *def)
 {
     memset(s, 0, sizeof *s);
     s->stream.seed = 11;
-    def->random = fl_seal_random_seeded(&s->stream);
+    def->random = fl__seal_random_seeded(&s->stream);
     s->server = server_make(def);
     s->client = client_make(&s->stream, true);
     FlSealTokenDef token = token_def(77);
@@ -114,11 +114,11 @@ static void record(Scene *s)
 static State state_of(const Scene *s)
 {
     FlSealPeerStatus status;
-    FlSealPeer peer = fl_seal_server_at(s->server, AT);
+    FlSealPeer peer = fl__seal_server_at(s->server, AT);
     if (fl_seal_server_status(s->server, peer, &status) == FL_OK) {
         return status.confirmed ? CONFIRMED : UNCONFIRMED;
     }
-    return fl_seal_server_stats(s->server).pending > 0 ? PENDING : NOBODY;
+    return fl__seal_server_stats(s->server).pending > 0 ? PENDING : NOBODY;
 }
 
 /// With the same token once more, which the standard allows.

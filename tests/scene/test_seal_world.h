@@ -8,6 +8,9 @@
 
 #include "fairlead/impair.h"
 
+#include "impair/impair.h"
+#include "seal/seal.h"
+#include "seal/server.h"
 #include "unit/test_seal_support.h"
 
 #define WORLD_CLIENTS 64
@@ -22,7 +25,7 @@ typedef struct WorldClient {
     FlTime send_at;
     uint64_t sent, heard; // payloads
     FlTime worst_gap;     // between payloads heard, once connected
-    FlTime heard_at;
+    FlTime received_at;
     FlImpair *up, *down;
 } WorldClient;
 
@@ -54,10 +57,10 @@ static inline void world_init(World *w, const FlSealServerDef *def, const FlImpa
     memset(w, 0, sizeof *w);
     w->stream.seed = seed;
     FlSealServerDef own = *def;
-    own.random = fl_seal_random_seeded(&w->stream);
+    own.random = fl__seal_random_seeded(&w->stream);
     w->server = server_make(&own);
-    FlFlightDef flight = fl_flight_def_default();
-    assert_int_equal(fl_flight_create(&flight, &w->flight), FL_OK);
+    FlFlightDef flight = fl__flight_def_default();
+    assert_int_equal(fl__flight_create(&flight, &w->flight), FL_OK);
     for (int32_t i = 0; i < WORLD_CLIENTS; i++) {
         FlImpairDef impair = fl_impair_def_default();
         impair.settings = *way;
@@ -78,7 +81,7 @@ static inline void world_end(World *w)
         fl_impair_destroy(w->clients[i].up);
         fl_impair_destroy(w->clients[i].down);
     }
-    fl_flight_destroy(w->flight);
+    fl__flight_destroy(w->flight);
     fl_seal_server_destroy(w->server);
 }
 
@@ -98,7 +101,7 @@ static inline void world_carry(World *w, FlImpair *way, uint64_t tag, const uint
     w->trace = hash_bytes(w->trace, bytes, (size_t)count);
     FlFate fate = fl_impair_send(way, w->now, count);
     for (int32_t i = 0; i < fate.copy_count; i++) {
-        assert_int_equal(fl_flight_push(w->flight, fate.deliver_at[i], tag, bytes, count), FL_OK);
+        assert_int_equal(fl__flight_push(w->flight, fate.deliver_at[i], tag, bytes, count), FL_OK);
     }
 }
 
@@ -146,9 +149,9 @@ static inline void world_arrive(World *w, const FlFlightPacket *packet)
     if (payload.bytes != NULL) {
         check_payload(&payload, 1000 + (packet->tag >> 1));
         c->heard++;
-        FlTime gap = c->heard_at > 0 ? w->now - c->heard_at : 0;
+        FlTime gap = c->received_at > 0 ? w->now - c->received_at : 0;
         c->worst_gap = gap > c->worst_gap ? gap : c->worst_gap;
-        c->heard_at = w->now;
+        c->received_at = w->now;
     }
     if (c->connected_at < 0 && client_state(c->client) == FL_SEAL_CONNECTED) {
         c->connected_at = w->now;
@@ -195,7 +198,7 @@ static inline void world_client_step(World *w, int32_t i)
 static inline void world_server_payloads(World *w)
 {
     for (int32_t i = 0; i < w->client_count && !w->quiet; i++) {
-        FlSealPeer peer = fl_seal_server_at(w->server, w->clients[i].at);
+        FlSealPeer peer = fl__seal_server_at(w->server, w->clients[i].at);
         if (peer.index1 == 0) {
             continue;
         }
@@ -232,7 +235,7 @@ static inline FlTime sooner(FlTime a, FlTime b)
 
 static inline FlTime world_next(const World *w)
 {
-    FlTime next = sooner(fl_flight_next(w->flight), fl_seal_server_deadline(w->server));
+    FlTime next = sooner(fl__flight_next(w->flight), fl_seal_server_deadline(w->server));
     next = sooner(next, w->server_send_at);
     for (int32_t i = 0; i < w->client_count; i++) {
         const WorldClient *c = &w->clients[i];
@@ -251,7 +254,7 @@ static inline void world_run(World *w, FlTime until)
         FlTime next = world_next(w);
         w->now = next < until ? next : until;
         FlFlightPacket packet;
-        while (fl_flight_take(w->flight, w->now, &packet, 1) == 1) {
+        while (fl__flight_take(w->flight, w->now, &packet, 1) == 1) {
             world_arrive(w, &packet);
         }
         for (int32_t i = 0; i < w->client_count; i++) {

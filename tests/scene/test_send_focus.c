@@ -8,6 +8,8 @@
 #include "fairlead/send.h"
 #include "lab/trace/trace.h"
 
+#include "link/link.h"
+#include "send/send.h"
 #include "unit/support.h"
 
 enum { PLAYERS = 16, FRAME_MS = 50, FLIGHTS = 4096 };
@@ -74,10 +76,10 @@ static void open_arena(Arena *a, const Trace *trace, const FlSend *send, double 
         Peer *peer = &a->peer[i];
         assert_int_equal(fl_ledger_create(&ledger, &peer->ledger), FL_OK);
         fl_exporter_init(&peer->exporter, &exporter);
-        fl_budget_init(&peer->budget, bytes_s, bytes_s * 0.1, 0);
+        fl__budget_init(&peer->budget, bytes_s, bytes_s * 0.1, 0);
         peer->life = -1;
         fl_ledger_entity_begin(peer->ledger, 0, send);
-        fl_ledger_update_bytes(peer->ledger, 0, UPDATE);
+        fl__ledger_update_bytes(peer->ledger, 0, UPDATE);
         for (int32_t r = 0; r < PLAYERS; r++) {
             if (r != i) {
                 fl_ledger_watch(peer->ledger, 0, r, true, 0);
@@ -124,8 +126,8 @@ static void tell(Arena *a, int32_t id, const FlState *state, int64_t life)
 static void send(Arena *a, int32_t id)
 {
     Peer *peer = &a->peer[id];
-    double bytes = fl_budget_available(&peer->budget, a->now);
-    fl_ledger_allow(peer->ledger, bytes, HEADERS);
+    double bytes = fl__budget_available(&peer->budget, a->now);
+    fl__ledger_allow(peer->ledger, bytes, HEADERS);
     fl_ledger_update(peer->ledger, a->now);
     FlDue due;
     for (int32_t r = 0; r < PLAYERS; r++) {
@@ -133,7 +135,7 @@ static void send(Arena *a, int32_t id)
             continue;
         }
         fl_ledger_sent(peer->ledger, r, due, a->now);
-        fl_budget_spend(&peer->budget, a->now, UPDATE + HEADERS);
+        fl__budget_spend(&peer->budget, a->now, UPDATE + HEADERS);
         assert_true(peer->budget.tokens >= -1e-6); // a frame never plans more than there is
         peer->sent_bytes += UPDATE + (int64_t)HEADERS;
         assert_true(a->flight_count < FLIGHTS);
@@ -165,12 +167,12 @@ static void deliver(Arena *a)
 
 static void look(Arena *a, bool told)
 {
-    fl_attention_look_all(a->attention, a->now);
+    fl_attention_look(a->attention, FL_ATTENTION_ALL, a->now);
     for (int32_t at = 0; at < PLAYERS; at++) {
         const float *value = fl_attention_of(a->attention, at);
         for (int32_t of = 0; of < PLAYERS; of++) {
             if (of != at && told) {
-                fl_ledger_attention(a->peer[of].ledger, 0, at, (double)value[of]);
+                fl__ledger_attention(a->peer[of].ledger, 0, at, (double)value[of]);
             }
         }
     }
@@ -254,8 +256,8 @@ static void weighing_error_by_attention_beats_attention_alone(void **state)
     } rows[] = {{0.1, 3000.0, 0.4}, {0.1, 5800.0, 0.5}, {0.1, 10000.0, 0.9},
                 {8.0, 3000.0, 0.8}, {8.0, 5800.0, 0.9}, {8.0, 10000.0, 1.0}};
     Trace trace = load();
-    FlSend focus = fl_send_focus();
-    FlSend equal = fl_send_focus_equal();
+    FlSend focus = fl_send_make(FL_SEND_FOCUS);
+    FlSend equal = fl_send_make(FL_SEND_FOCUS_EQUAL);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         Result plain = play(&trace, &focus, rows[i].bytes_s, rows[i].distance, true);
         Result ours = play(&trace, &equal, rows[i].bytes_s, rows[i].distance, true);
@@ -274,7 +276,7 @@ static void knowing_who_looks_beats_taking_turns(void **state)
 {
     (void)state;
     Trace trace = load();
-    FlSend focus = fl_send_focus();
+    FlSend focus = fl_send_make(FL_SEND_FOCUS);
     Result turns = play(&trace, &focus, 5800.0, 8.0, false);
     Result knows = play(&trace, &focus, 5800.0, 8.0, true);
     print_message("             weighted error %.2f, in turn %.2f\n", knows.weighted,

@@ -242,8 +242,10 @@ static void equal_serves_any_number_of_receivers(void **state)
         for (int32_t r = 0; r < counts[i]; r++) {
             def.delay[r] = random_time(&random, FL_MS(30), FL_MS(600));
         }
-        FlSend equal = fl_send_equal(100);
-        FlSend base = fl_send_base_every(3);
+        FlSend equal = fl_send_make(FL_SEND_EQUAL);
+        equal.fairness_percent = 100;
+        FlSend base = fl_send_make(FL_SEND_BASE);
+        base.every = 3;
         Source short_one = tanks[0];
         short_one.count = counts[i] > 100 ? short_one.count / 8 : short_one.count / 2;
         short_one.end = short_one.piece[short_one.count - 1].from;

@@ -1,4 +1,5 @@
 // Actions through whole sessions: star, mesh, hybrid; plain and sealed; losses, joining, leaving.
+#include "play/play.h"
 #include "unit/support.h"
 
 #include "lab/experiments/simultaneity/simultaneity_sessions.h"
@@ -45,10 +46,10 @@ static Scene *scene_begin(uint64_t stream, int32_t peers)
     NetDef *def = &scene->def;
     def->seed = stream;
     def->peers = peers;
-    def->lags = fl_lags_def_default();
+    def->lags = fl__lags_def_default();
     def->lags.again_ns = FL_FOREVER;
     def->lags.margin_ns = FL_MS(10);
-    def->way = fl_impair_settings_default();
+    def->way = fl_impair_def_default().settings;
     def->play_fn = note_play;
     def->ctx = scene;
     for (int32_t i = 0; i < peers; i++) {
@@ -193,7 +194,7 @@ static void who_leaves_is_not_waited_for(void **state)
     for (int32_t p = 0; p < 3; p++) {
         FlSession *session = world_session(world, p);
         FlTime local = world_local(world, p, world_now(world));
-        assert_int_equal(fl_lags_status(fl_session_lags(session), local).members, 7);
+        assert_int_equal(fl__lags_status(fl__session_lags(session), local).members, 7);
         assert_int_equal(scene->places[p], scene->actions);
         for (int32_t k = first; k < scene->actions; k++) {
             assert_int_equal(scene->played[p][k].place, scene->played[0][k].place);
@@ -212,27 +213,27 @@ static void without_actions_there_is_nothing_to_send_or_take(void **state)
     FlSession *session;
     assert_int_equal(fl_session_create(&def, 0, &session), FL_OK);
     FlAction action;
-    assert_null(fl_session_lags(session));
-    assert_int_equal(fl_action_send(session, 1, "x", 1, 0), FL_BAD_VALUE);
+    assert_null(fl__session_lags(session));
+    assert_int_equal(fl_action_send(session, 0, 1, "x", 1), FL_BAD_VALUE);
     assert_int_equal(fl_action_take(session, 0, &action), FL_NOT_FOUND);
-    assert_int_equal(fl_action_deadline(session), FL_FOREVER);
-    fl_session_destroy(session);
+    assert_int_equal(fl__action_deadline(session), FL_FOREVER);
+    fl_session_close(session);
     def.action_capacity = 4;
     def.peer_capacity = 64; // a bit each
     assert_int_equal(fl_session_create(&def, 0, &session), FL_BAD_VALUE);
     def.peer_capacity = 63;
     assert_int_equal(fl_session_create(&def, 0, &session), FL_OK);
     FlOutgoing out;
-    assert_int_equal(fl_action_send(session, 1, "x", 1, 0), FL_OK); // alone: played at once
+    assert_int_equal(fl_action_send(session, 0, 1, "x", 1), FL_OK); // alone: played at once
     assert_int_equal(fl_session_next(session, 0, &out), FL_NOT_FOUND);
     assert_int_equal(fl_action_take(session, 0, &action), FL_OK);
     assert_true(action.at == 0 && action.type == 1 && action.bytes[0] == 'x' && !action.late);
-    assert_int_equal(fl_action_send(session, 1, NULL, FL_ACTION_BYTES + 1, 0), FL_BAD_VALUE);
+    assert_int_equal(fl_action_send(session, 0, 1, NULL, FL_ACTION_BYTES + 1), FL_BAD_VALUE);
     for (int32_t i = 0; i < 4; i++) {
-        assert_int_equal(fl_action_send(session, 1, NULL, 0, 1), FL_OK);
+        assert_int_equal(fl_action_send(session, 1, 1, NULL, 0), FL_OK);
     }
-    assert_int_equal(fl_action_send(session, 1, NULL, 0, 1), FL_WOULD_BLOCK);
-    fl_session_destroy(session);
+    assert_int_equal(fl_action_send(session, 1, 1, NULL, 0), FL_WOULD_BLOCK);
+    fl_session_close(session);
 }
 
 int main(void)

@@ -2,6 +2,8 @@
 // updates are placed.
 #include "session_net.h"
 
+#include "base/maths.h"
+
 enum { RECEIVERS = 3 };
 
 static const char *const names[] = {"base",          "base/3",        "schedule1", "schedule2",
@@ -38,8 +40,8 @@ static void drive(Scene *scene)
     double angle = turn < 4.0 ? turn : 8.0 - turn;
     double way = turn < 4.0 ? 20.0 : -20.0;
     FlState state = {.time = now,
-                     .position = fl_vec3(20.0 * fl_cos(angle), 20.0 * fl_sin(angle), 0.0),
-                     .velocity = fl_vec3(-way * fl_sin(angle), way * fl_cos(angle), 0.0),
+                     .position = fl_vec3(20.0 * fl__cos(angle), 20.0 * fl__sin(angle), 0.0),
+                     .velocity = fl_vec3(-way * fl__sin(angle), way * fl__cos(angle), 0.0),
                      .facing = fl_facing_yaw(0.0, 0.0)};
     assert_int_equal(fl_entity_set(host_of(scene), scene->id, &state), FL_OK);
 }
@@ -55,12 +57,13 @@ static void play(Scene *scene, FlTime span)
 static void open_scene(Scene *scene, const char *policy)
 {
     net_open(&scene->net, 5, FL_TOPOLOGY_STAR, false);
-    scene->net.def.path_capacity = 256;
+    scene->net.def.tuning.path_capacity = 256;
     net_start(&scene->net, 0);
     FlEntityDef def = fl_entity_def_default();
     def.model = FL_MODEL_LINEAR;
     def.send = policy_of(policy);
-    assert_int_equal(fl_entity_create(host_of(scene), &def, &scene->id), FL_OK);
+    scene->id = fl_entity_create(host_of(scene), &def);
+    assert_int_not_equal(scene->id.index1, 0);
     for (int32_t r = 0; r < RECEIVERS; r++) {
         scene->net.weather.delay_ns = FL_MS(200 + 300 * r);
         net_start(&scene->net, r + 1);
@@ -78,8 +81,8 @@ static void open_scene(Scene *scene, const char *policy)
 static FlLedgerView view_of(Scene *scene, int32_t receiver)
 {
     FlLedgerView view;
-    assert_int_equal(fl_entity_view(host_of(scene), scene->id, scene->peer[receiver],
-                                    net_local(&scene->net, 0), &view),
+    assert_int_equal(fl_entity_view(host_of(scene), net_local(&scene->net, 0), scene->id,
+                                    scene->peer[receiver], &view),
                      FL_OK);
     return view;
 }
@@ -87,7 +90,7 @@ static FlLedgerView view_of(Scene *scene, int32_t receiver)
 static void change(Scene *scene, const char *policy)
 {
     FlSend send = policy_of(policy);
-    assert_int_equal(fl_entity_policy(host_of(scene), scene->id, &send, net_local(&scene->net, 0)),
+    assert_int_equal(fl_entity_policy(host_of(scene), net_local(&scene->net, 0), scene->id, &send),
                      FL_OK);
 }
 
@@ -163,11 +166,11 @@ static void a_fair_policy_makes_up_for_what_was_before_it(void **state)
     open_scene(&scene, "base");
     play(&scene, FL_SEC(30));
     FlTime now = net_local(&scene.net, 0);
-    assert_int_equal(fl_entity_report(host_of(&scene), scene.id, now, &unfair), FL_OK);
+    assert_int_equal(fl_entity_report(host_of(&scene), now, scene.id, &unfair), FL_OK);
     change(&scene, "schedule1");
     play(&scene, FL_SEC(60));
     now = net_local(&scene.net, 0);
-    assert_int_equal(fl_entity_report(host_of(&scene), scene.id, now, &fair), FL_OK);
+    assert_int_equal(fl_entity_report(host_of(&scene), now, scene.id, &fair), FL_OK);
     print_message("             spread by mean: %.3f, then %.3f\n", unfair.sd / unfair.mean,
                   fair.sd / fair.mean);
     assert_true(unfair.sd > 0.3 * unfair.mean);
@@ -180,21 +183,59 @@ static void only_who_distributes_a_thing_can_change_its_policy(void **state)
     (void)state;
     Scene scene;
     open_scene(&scene, "base");
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlTime now = net_local(&scene.net, 0);
     FlEntityId none = {0};
-    assert_int_equal(fl_entity_policy(host_of(&scene), none, &send, now), FL_STALE_ID);
+    assert_int_equal(fl_entity_policy(host_of(&scene), now, none, &send), FL_STALE_ID);
     send.every = 0.0;
-    assert_int_equal(fl_entity_policy(host_of(&scene), scene.id, &send, now), FL_BAD_VALUE);
-    send = fl_send_base();
+    assert_int_equal(fl_entity_policy(host_of(&scene), now, scene.id, &send), FL_BAD_VALUE);
+    send = fl_send_make(FL_SEND_BASE);
     FlSession *client = scene.net.node[1].session;
     now = net_local(&scene.net, 1);
-    FlEntityId theirs = fl_entity_next(client, none);
-    assert_int_equal(fl_entity_policy(client, theirs, &send, now), FL_BAD_VALUE);
+    FlEntityId theirs = {0};
+    (void)fl_entity_next(client, &theirs);
+    assert_int_equal(fl_entity_policy(client, now, theirs, &send), FL_BAD_VALUE);
     FlEntityDef def = fl_entity_def_default();
     FlEntityId own;
-    assert_int_equal(fl_entity_create(client, &def, &own), FL_OK);
-    assert_int_equal(fl_entity_policy(client, own, &send, now), FL_NOT_FOUND);
+    own = fl_entity_create(client, &def);
+    assert_int_not_equal(own.index1, 0);
+    assert_int_equal(fl_entity_policy(client, now, own, &send), FL_NOT_FOUND);
+    net_close(&scene.net);
+}
+
+// A client's thing that goes straight on and back: the host relays it to the two others, and makes
+// them equal when it is told to.
+static void a_host_changes_the_policy_of_what_it_relays(void **state)
+{
+    (void)state;
+    Scene scene;
+    open_scene(&scene, "base");
+    FlSession *client = scene.net.node[1].session;
+    FlEntityDef def = fl_entity_def_default();
+    def.model = FL_MODEL_LINEAR;
+    FlEntityId own = fl_entity_create(client, &def);
+    FlEntityStatus status;
+    FlEntityReport report[2];
+    for (int32_t part = 0; part < 2; part++) {
+        for (FlTime end = scene.net.now + FL_SEC(40); scene.net.now < end;) {
+            double turn = fmod(fl_span_seconds(scene.net.now), 4.0);
+            FlState truth = {.time = net_local(&scene.net, 1),
+                             .position = fl_vec3(turn < 2.0 ? 20 * turn : 80 - 20 * turn, 0, 0),
+                             .velocity = fl_vec3(turn < 2.0 ? 20.0 : -20.0, 0.0, 0.0)};
+            assert_int_equal(fl_entity_set(client, own, &truth), FL_OK);
+            net_frame(&scene.net);
+        }
+        assert_int_equal(fl_entity_status(client, own, &status), FL_OK);
+        FlEntityId there = fl_entity_of_number(host_of(&scene), status.number);
+        FlTime now = net_local(&scene.net, 0);
+        assert_int_equal(fl_entity_report(host_of(&scene), now, there, &report[part]), FL_OK);
+        FlSend send = policy_of("equal-100");
+        assert_int_equal(fl_entity_policy(host_of(&scene), now, there, &send), FL_OK);
+    }
+    print_message("relayed: sd is %.3f of the mean under base, then %.3f under equal-100\n",
+                  report[0].sd / report[0].mean, report[1].sd / report[1].mean);
+    assert_true(report[0].sd > 0.1 * report[0].mean);
+    assert_true(report[1].sd < 0.5 * report[0].sd / report[0].mean * report[1].mean);
     net_close(&scene.net);
 }
 
@@ -208,15 +249,15 @@ static double off_by(Scene *scene, int32_t receiver, FlTime span)
     for (FlTime end = scene->net.now + span; scene->net.now < end; count++) {
         FlPose real, seen;
         FlSession *session = scene->net.node[receiver + 1].session;
-        FlEntityId none = {0};
-        FlEntityId id = fl_entity_next(session, none);
+        FlEntityId id = {0};
+        (void)fl_entity_next(session, &id);
         FlTime now = net_local(&scene->net, receiver + 1);
         drive(scene);
         net_frame(&scene->net);
         FlTime here = net_local(&scene->net, 0);
-        assert_int_equal(fl_entity_pose(host_of(scene), scene->id, here, &real), FL_OK);
+        assert_true(fl_entity_pose_at(host_of(scene), here, scene->id, &real));
         now = net_local(&scene->net, receiver + 1);
-        assert_int_equal(fl_entity_pose(session, id, now, &seen), FL_OK);
+        assert_true(fl_entity_pose_at(session, now, id, &seen));
         sum += fl_vec3_distance(real.position, seen.position);
     }
     return sum / count;
@@ -252,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_policy_changed_to_spends_what_it_says),
         cmocka_unit_test(a_fair_policy_makes_up_for_what_was_before_it),
         cmocka_unit_test(only_who_distributes_a_thing_can_change_its_policy),
+        cmocka_unit_test(a_host_changes_the_policy_of_what_it_relays),
         cmocka_unit_test(the_clock_that_updates_are_placed_by_changes_while_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
 // 512 clients on one host object: everybody gets in, one more does not; everybody sees what some of
-// them own; nothing is allocated while they play; memory is what fl_session_memory says; they leave
-// and others come. And whatever allocation fails, while sessions are made and joined, nothing
+// them own; nothing is allocated while they play; memory is what fl__session_memory says; they
+// leave and others come. And whatever allocation fails, while sessions are made and joined, nothing
 // crashes and nothing leaks.
 //
 // The crowd has a network of its own, without losses, since there are more of them than
 // session_net.h has nodes: a packet takes two frames. The clients have little memory each.
+#include "session/session.h"
 #include "session_net.h"
 
 enum { CROWD = 512, OWNERS = 8, SLOTS = 16, FRAME_MS = 20, WAY_FRAMES = 2 };
@@ -52,11 +53,11 @@ static FlSessionDef small_def(NetMemory *memory, int32_t capacity)
     def.alloc = alloc;
     def.peer_capacity = capacity;
     def.entity_capacity = SLOTS;
-    def.item_capacity = 256;
-    def.path_capacity = 8;
-    def.link.sent_capacity = 64;
-    def.link.send_bytes = 4096;
-    def.link.receive_bytes = 4096;
+    def.tuning.item_capacity = 256;
+    def.tuning.path_capacity = 8;
+    def.tuning.link.sent_capacity = 64;
+    def.tuning.link.send_bytes = 4096;
+    def.tuning.link.receive_bytes = 4096;
     def.join_timeout_ns = FL_SEC(20);
     def.host = address_of(-1);
     return def;
@@ -69,10 +70,10 @@ static void open_crowd(Crowd *crowd, int32_t capacity)
     crowd->host_def.role = FL_ROLE_HOST;
     crowd->host_def.seed = 5;
     assert_int_equal(fl_session_create(&crowd->host_def, 0, &crowd->host), FL_OK);
-    FlFlightDef flight = fl_flight_def_default();
+    FlFlightDef flight = fl__flight_def_default();
     flight.capacity = 32768;
     flight.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
-    assert_int_equal(fl_flight_create(&flight, &crowd->flight), FL_OK);
+    assert_int_equal(fl__flight_create(&flight, &crowd->flight), FL_OK);
 }
 
 static void start(Crowd *crowd, int32_t i, int32_t capacity)
@@ -89,7 +90,7 @@ static void start(Crowd *crowd, int32_t i, int32_t capacity)
 
 static void finish(Client *client)
 {
-    fl_session_destroy(client->session);
+    fl_session_close(client->session);
     client->session = NULL;
     assert_int_equal(client->memory.live_bytes, 0);
 }
@@ -99,9 +100,9 @@ static void close_crowd(Crowd *crowd)
     for (int32_t i = 0; i <= CROWD; i++) {
         finish(&crowd->client[i]);
     }
-    fl_session_destroy(crowd->host);
+    fl_session_close(crowd->host);
     assert_int_equal(crowd->host_memory.live_bytes, 0);
-    fl_flight_destroy(crowd->flight);
+    fl__flight_destroy(crowd->flight);
 }
 
 // ---------------------------------------------------------------- running
@@ -113,14 +114,14 @@ static void pump(Crowd *crowd, FlSession *session, FlTime local, int32_t from)
         uint64_t tag = (uint64_t)(from + 1) << 32 | (uint32_t)(index_of(out.to) + 1);
         FlTime at = crowd->now + WAY_FRAMES * FL_MS(FRAME_MS);
         crowd->datagrams++;
-        assert_int_equal(fl_flight_push(crowd->flight, at, tag, out.bytes, out.count), FL_OK);
+        assert_int_equal(fl__flight_push(crowd->flight, at, tag, out.bytes, out.count), FL_OK);
     }
 }
 
 static void deliver(Crowd *crowd)
 {
     FlFlightPacket packet;
-    while (fl_flight_take(crowd->flight, crowd->now, &packet, 1) == 1) {
+    while (fl__flight_take(crowd->flight, crowd->now, &packet, 1) == 1) {
         int32_t from = (int32_t)(packet.tag >> 32) - 1;
         int32_t to = (int32_t)(packet.tag & 0xffffffffu) - 1;
         FlSession *session = to < 0 ? crowd->host : crowd->client[to].session;
@@ -154,16 +155,13 @@ static void frame(Crowd *crowd)
 {
     deliver(crowd);
     pump(crowd, crowd->host, crowd->now, -1);
-    FlNotice notice;
-    while (fl_session_poll(crowd->host, &notice) == FL_OK) {
-    }
+    net_drop_notices(crowd->host);
     for (int32_t i = 0; i <= CROWD; i++) {
         Client *client = &crowd->client[i];
         if (client->session != NULL) {
             set(crowd, i);
             pump(crowd, client->session, crowd->now + client->offset, i);
-            while (fl_session_poll(client->session, &notice) == FL_OK) {
-            }
+            net_drop_notices(client->session);
         }
     }
     crowd->now += FL_MS(FRAME_MS);
@@ -195,14 +193,8 @@ static void own_some(Crowd *crowd)
     FlEntityDef def = fl_entity_def_default();
     for (int32_t i = 0; i < OWNERS; i++) {
         Client *client = &crowd->client[i];
-        FlResult result = FL_WOULD_BLOCK; // until it knows all who are there
-        for (int32_t f = 0; f < 500 && result == FL_WOULD_BLOCK; f++) {
-            result = fl_entity_create(client->session, &def, &client->own);
-            if (result != FL_OK) {
-                frame(crowd);
-            }
-        }
-        assert_int_equal(result, FL_OK);
+        client->own = fl_entity_create(client->session, &def);
+        assert_int_not_equal(client->own.index1, 0);
     }
 }
 
@@ -213,10 +205,10 @@ static int32_t look(Crowd *crowd)
     for (int32_t i = OWNERS; i <= CROWD; i++) {
         Client *client = &crowd->client[i];
         FlEntityId id = {0};
-        while (client->session != NULL && (id = fl_entity_next(client->session, id)).index1 != 0) {
+        while (client->session != NULL && fl_entity_next(client->session, &id)) {
             FlPose pose;
             FlTime local = crowd->now + client->offset;
-            if (fl_entity_pose(client->session, id, local, &pose) == FL_OK) {
+            if (fl_entity_pose_at(client->session, local, id, &pose)) {
                 double off = fabs(pose.position.x - truth(crowd, 0).x);
                 crowd->worst = off > crowd->worst ? off : crowd->worst;
                 seen++;
@@ -268,18 +260,18 @@ static void five_hundred_and_twelve_play_on_one_host(void **state)
     assert_int_equal(look(&crowd), (CROWD - OWNERS) * OWNERS);
     assert_true(crowd.worst < 0.15);
     // Memory is what was announced.
-    FlSessionMemory memory = fl_session_memory(&crowd.host_def);
+    FlSessionMemory memory = fl__session_memory(&crowd.host_def);
     double announced = (double)memory.all;
     double used = (double)crowd.host_memory.live_bytes;
     print_message(
         "             host: %.1f MB used, %.1f MB announced; a line %zu, an entity %zu, a "
         "pair %zu bytes; %lld datagrams in 2 s\n",
-        used / 1e6, announced / 1e6, memory.line, memory.entity, memory.pair,
+        used / 1e6, announced / 1e6, memory.connection, memory.entity, memory.pair,
         (long long)(crowd.datagrams - datagrams));
     assert_true(memory.pair <= 128);
     assert_true(fabs(used - announced) < 0.02 * announced);
     double line = (used - (double)empty) / CROWD; // links come with those who join
-    assert_true(line <= (double)memory.line);
+    assert_true(line <= (double)memory.connection);
     close_crowd(&crowd);
 }
 
@@ -321,7 +313,7 @@ static void half_of_them_leave_and_others_come(void **state)
 static void make_small(Net *net)
 {
     net->def.peer_capacity = 4;
-    net->def.line_capacity = 4;
+    net->def.tuning.direct_capacity = 4;
     net->def.input_bytes = 4;
 }
 
@@ -369,14 +361,10 @@ static void whichever_allocation_fails_at_joining_nothing_crashes_or_leaks(void 
             net_open(&net, (uint64_t)n, FL_TOPOLOGY_HYBRID, sealed);
             make_small(&net);
             net.def.join_timeout_ns = FL_SEC(3);
-            for (int32_t i = 0; i < 3; i++) {
-                net_start(&net, i);
-            }
+            net_start_all(&net, 3);
             NetMemory *memory = &net.node[node].memory;
             memory->fail_at = memory->calls + n;
-            for (int32_t f = 0; f < 200; f++) {
-                net_frame(&net);
-            }
+            net_frames(&net, 200);
             reached = memory->calls >= memory->fail_at;
             got_in += net_together(&net) ? 1 : 0;
             failed += reached ? 1 : 0;

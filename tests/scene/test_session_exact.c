@@ -12,8 +12,8 @@
 // so rounded anew: off by less than a step of position. That takes several losses in a row; it is
 // counted apart.
 //
-// A pose is noted a little late (LATE): what arrives is placed by the mapping that was told, which
-// may differ from session time by a stamp's step, and stamps are rounded down to one.
+// A pose is noted a little late (LATE): what arrives is placed by the clock offset that was told,
+// which may differ from session time by a stamp's step, and stamps are rounded down to one.
 #include "session_net.h"
 
 enum { NODES = 4, THINGS = 8, SAMPLES = 512 };
@@ -53,7 +53,7 @@ static void note(Scene *scene, int32_t thing, int32_t node)
     FlPose pose;
     FlEntityId id = net_entity(net, node, scene->walk[thing].number);
     if (samples->count < SAMPLES && fl_session_time_error(session) != FL_FOREVER &&
-        fl_entity_pose(session, id, then, &pose) == FL_OK) {
+        fl_entity_pose_at(session, then, id, &pose)) {
         Sample *sample = &samples->sample[samples->count++];
         sample->time = fl_session_time(session, then);
         sample->pose = pose;
@@ -122,7 +122,7 @@ static bool view_of(Scene *scene, int32_t thing, int32_t node, FlLedgerView *vie
     int32_t at = distributor(scene, thing, node);
     FlEntityId id = net_entity(&scene->net, at, scene->walk[thing].number);
     FlPeerId peer = net_peer(&scene->net, at, node);
-    return fl_entity_view(scene->net.node[at].session, id, peer, net_local(&scene->net, at),
+    return fl_entity_view(scene->net.node[at].session, net_local(&scene->net, at), id, peer,
                           view) == FL_OK;
 }
 
@@ -304,9 +304,7 @@ static void run_topology(FlTopology topology, const char *name, bool near)
             scene.net.weather.delay_ns = FL_US(300);
             scene.net.weather.jitter_ns = FL_US(250);
         }
-        for (int32_t i = 0; i < NODES; i++) {
-            net_start(&scene.net, i);
-        }
+        net_start_all(&scene.net, NODES);
         gather(&scene);
         for (int32_t i = 0; i < NODES; i++) {
             add_thing(&scene, i);
@@ -314,7 +312,7 @@ static void run_topology(FlTopology topology, const char *name, bool near)
         if (near) { // and one that is longer one way than the other, which no clock can know
             FlImpairSettings longer = scene.net.weather;
             longer.delay_ns = FL_MS(8);
-            assert_int_equal(fl_impair_set(scene.net.way[0][1], scene.net.now, &longer), FL_OK);
+            assert_int_equal(fl__impair_set(scene.net.way[0][1], scene.net.now, &longer), FL_OK);
         }
         for (int32_t e = 0; e < 12; e++) {
             episode(&scene);
@@ -338,7 +336,7 @@ static void take_gifts(Scene *scene)
     for (int32_t node = 0; node < scene->net.count; node++) {
         FlNotice notice;
         FlSession *session = scene->net.node[node].session;
-        while (session != NULL && fl_session_poll(session, &notice) == FL_OK) {
+        while (session != NULL && fl_notice_take(session, &notice) == FL_OK) {
             for (int32_t t = 0; t < scene->things; t++) {
                 NetWalk *walk = &scene->walk[t];
                 FlEntityId id = net_entity(&scene->net, node, walk->number);
@@ -360,7 +358,7 @@ static void give(Scene *scene, int32_t thing, int32_t to)
     int32_t from = scene->walk[thing].owner;
     FlEntityId id = net_entity(net, from, scene->walk[thing].number);
     FlResult result =
-        fl_entity_give(net->node[from].session, id, net_peer(net, from, to), net_local(net, from));
+        fl_entity_give(net->node[from].session, net_local(net, from), id, net_peer(net, from, to));
     if (result == FL_OK) {
         scene->samples[thing][from].count = 0;
         scene->samples[thing][to].count = 0;
@@ -420,9 +418,7 @@ static void it_stays_so_while_peers_come_and_go_and_give(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         static Scene scene;
         open_scene(&scene, seed, FL_TOPOLOGY_STAR, seed % 2 == 0);
-        for (int32_t i = 0; i < NODES; i++) {
-            net_start(&scene.net, i);
-        }
+        net_start_all(&scene.net, NODES);
         gather(&scene);
         add_thing(&scene, 0);
         add_thing(&scene, 1);

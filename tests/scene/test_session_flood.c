@@ -1,8 +1,9 @@
 // Actions that nobody can play, in whole sessions: they take nobody's room but their sender's.
+#include "play/play.h"
 #include "session_net.h"
 
-#include "core/private.h"
-#include "play/private.h"
+#include "agree/lags.h"
+#include "session_inside.h"
 
 enum { NODES = 3, CAPACITY = 64, HOST = 0, LIAR = 1, GOOD = 2 };
 
@@ -52,7 +53,7 @@ static void run(Scene *scene, int32_t frames)
             FlNotice notice;
             FlAction action;
             FlSession *session = net->node[i].session;
-            while (session != NULL && fl_session_poll(session, &notice) == FL_OK) {
+            while (session != NULL && fl_notice_take(session, &notice) == FL_OK) {
             }
             while (session != NULL &&
                    fl_action_take(session, net_local(net, i), &action) == FL_OK) {
@@ -73,26 +74,26 @@ static void start(Scene *scene, int32_t first, int32_t last)
 
 static bool plays(const Scene *scene, int32_t node)
 {
-    const FlLags *lags = fl_session_lags(scene->net.node[node].session);
-    return fl_lags_status(lags, net_local(&scene->net, node)).plays;
+    const FlLags *lags = fl__session_lags(scene->net.node[node].session);
+    return fl__lags_status(lags, net_local(&scene->net, node)).plays;
 }
 
 /// An action of a liar's with a play time of its choice, to all.
 static void lie_as(Scene *scene, int32_t node, FlTime play)
 {
     FlSession *liar = scene->net.node[node].session;
-    int32_t line = liar->members[liar->host].line;
+    int32_t line = inside_line_of(liar, inside_host(liar));
     FlOrdered action = {.play = play, .sequence = 1000 + scene->lies++, .type = TYPE_LIE};
     action.stamp = net_local(&scene->net, node);
     uint8_t bytes[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_action_write(&writer, &action);
-    FlEventHead head = {.from = (uint16_t)liar->self,
-                        .type = FL__OWN_ACTION,
-                        .delivery = FL_DELIVERY_UNORDERED,
-                        .to_count = FL_EVENT_TO_ALL};
-    while (fl__event_over(liar, line, &head, bytes, fl_writer_size(&writer)) != FL_OK) {
+    fl__action_write(&writer, &action);
+    RouteHead head = {.kind = MESSAGE_ACTION,
+                      .from = (uint16_t)liar->self,
+                      .delivery = FL_DELIVERY_UNORDERED,
+                      .to_count = ROUTE_TO_ALL};
+    while (fl__routed_send_over(liar, line, &head, bytes, fl_writer_size(&writer)) != FL_OK) {
         run(scene, 1);
     }
 }
@@ -107,7 +108,7 @@ static void act(Scene *scene, int32_t node)
     FlTime now = net_local(&scene->net, node);
     uint32_t number = scene->sent[node]++;
     assert_int_equal(
-        fl_action_send(scene->net.node[node].session, TYPE_GOOD, &number, sizeof number, now),
+        fl_action_send(scene->net.node[node].session, now, TYPE_GOOD, &number, sizeof number),
         FL_OK);
 }
 
@@ -133,14 +134,14 @@ static void actions_far_ahead_make_nobody_deaf(void **state)
         assert_true(plays(scene, HOST) && plays(scene, GOOD));
         lie(scene, INT64_MAX - 1);
         run(scene, 5);
-        assert_int_equal(fl_action_deadline(scene->net.node[HOST].session), FL_FOREVER); // at once
+        assert_int_equal(fl__action_deadline(scene->net.node[HOST].session), FL_FOREVER); // at once
         for (int32_t k = 1; k < 2 * CAPACITY; k++) {
             lie(scene, INT64_MAX - k % 2);
         }
         run(scene, 100);
         check_hears(scene, GOOD, HOST);
         check_hears(scene, HOST, GOOD);
-        assert_int_equal(fl_action_deadline(scene->net.node[HOST].session), FL_FOREVER);
+        assert_int_equal(fl__action_deadline(scene->net.node[HOST].session), FL_FOREVER);
         assert_int_equal(fl_session_count(scene->net.node[HOST].session, FL_SESSION_ACTIONS_LOST),
                          2 * CAPACITY);
         scene_end(scene);
@@ -154,8 +155,8 @@ static void who_sends_more_than_its_share_takes_nothing_from_the_others(void **s
     start(scene, 0, NODES - 1);
     run(scene, 250);
     for (int32_t k = 0; k < 300; k++) { // 6 s; as far ahead as is believed
-        const FlLags *lags = fl_session_lags(scene->net.node[HOST].session);
-        FlTime play = fl_lags_play_time(lags, net_local(&scene->net, HOST));
+        const FlLags *lags = fl__session_lags(scene->net.node[HOST].session);
+        FlTime play = fl__lags_play_time(lags, net_local(&scene->net, HOST));
         lie(scene, play + FL_SEC(3));
         lie(scene, play + FL_SEC(3));
         if (k % 5 == 0) {
@@ -171,7 +172,7 @@ static void who_sends_more_than_its_share_takes_nothing_from_the_others(void **s
     const int32_t honest[] = {HOST, GOOD};
     for (int32_t i = 0; i < 2; i++) {
         for (int32_t j = 0; j < 2; j++) {
-            int32_t whose = scene->net.node[honest[j]].session->self;
+            int32_t whose = net_number(&scene->net, honest[j]);
             assert_int_equal(scene->played[honest[i]][whose], scene->sent[honest[j]]);
         }
     }
@@ -182,7 +183,7 @@ static void who_does_not_play_hears_everything_else(void **state)
 {
     (void)state;
     Scene *scene = scene_begin(FL_TOPOLOGY_STAR);
-    scene->net.def.lags.limit_ns = FL_MS(1); // nobody is that near
+    scene->net.def.tuning.lags.limit_ns = FL_MS(1); // nobody is that near
     start(scene, 0, 0);
     run(scene, 50);
     start(scene, 1, NODES - 1);
@@ -214,7 +215,7 @@ static void a_newcomer_to_busy_players_has_the_newest_actions_when_it_begins_to_
         run(scene, 1);
     }
     run(scene, 100);
-    int32_t host = scene->net.node[HOST].session->self;
+    int32_t host = net_number(&scene->net, HOST);
     uint32_t newest = scene->newest[GOOD][host];
     assert_int_equal(newest, scene->sent[HOST] - 1);
     assert_int_equal(newest - scene->oldest[GOOD][host] + 1, scene->played[GOOD][host]); // no gap
@@ -240,7 +241,7 @@ static void what_came_before_one_plays_and_cannot_be_played_goes(void **state)
     assert_true(fl_session_count(scene->net.node[GOOD].session, FL_SESSION_ACTIONS_LOST) > 0);
     run(scene, 250);
     assert_true(plays(scene, GOOD));
-    assert_int_equal(fl_action_deadline(scene->net.node[GOOD].session), FL_FOREVER);
+    assert_int_equal(fl__action_deadline(scene->net.node[GOOD].session), FL_FOREVER);
     assert_int_equal(fl_session_count(scene->net.node[GOOD].session, FL_SESSION_ACTIONS_LOST),
                      CAPACITY);
     scene_end(scene);
@@ -251,7 +252,7 @@ static void who_is_gone_leaves_its_room_to_those_who_are_there(void **state)
 {
     (void)state;
     Scene *scene = scene_begin(FL_TOPOLOGY_STAR);
-    scene->net.def.lags.provision_ns = FL_SEC(15);
+    scene->net.def.tuning.lags.provision_ns = FL_SEC(15);
     start(scene, 0, 0);
     run(scene, 50);
     start(scene, 1, NET_NODES - 1);
@@ -273,7 +274,7 @@ static void who_is_gone_leaves_its_room_to_those_who_are_there(void **state)
         run(scene, 1);
     }
     run(scene, 100);
-    int32_t host = scene->net.node[HOST].session->self;
+    int32_t host = net_number(&scene->net, HOST);
     assert_int_equal(scene->newest[GOOD][host], scene->sent[HOST] - 1);
     assert_int_equal(scene->played[GOOD][host], CAPACITY / NODES); // all of its share
     scene_end(scene);

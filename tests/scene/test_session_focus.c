@@ -1,7 +1,7 @@
 // Attention and the focus policies in whole sessions: what players look at reaches whoever serves
 // them, over bad networks and by whatever way; who looks is served; and no second's bytes are ever
 // more than the upload, whatever else is sent.
-#include "core/private.h"
+#include "session_inside.h"
 #include "session_net.h"
 
 // ---------------------------------------------------------------- helpers
@@ -11,10 +11,7 @@ static void open_net(Net *net, uint64_t seed, FlTopology topology, bool sealed, 
 {
     net_open(net, seed, topology, sealed);
     net->def.upload_bytes_s = upload_bytes_s;
-    for (int32_t i = 0; i < nodes; i++) {
-        net_start(net, i);
-    }
-    net_gather(net);
+    net_start_together(net, nodes);
 }
 
 static void walk_all(Net *net, NetWalk *walk, const FlEntityDef *def, int32_t nodes)
@@ -35,9 +32,7 @@ static void play_frame(Net *net, NetWalk *walk, int32_t nodes)
     for (int32_t i = 0; i < nodes; i++) {
         net_walk_turn(net, &walk[i]);
         (void)net_walk_step(net, &walk[i]);
-        FlNotice notice;
-        while (fl_session_poll(net->node[i].session, &notice) == FL_OK) {
-        }
+        net_drop_notices(net->node[i].session);
     }
     for (int32_t i = 0; i < nodes; i++) {
         net_pump(net, i);
@@ -50,8 +45,8 @@ static double known_attention(const Net *net, int32_t looker, const NetWalk *wal
     int32_t at = star ? 0 : walk->owner;
     double attention;
     FlSendClass send_class;
-    FlResult result = fl_entity_looks(net->node[at].session, net_entity(net, at, walk->number),
-                                      net_peer(net, at, looker), &attention, &send_class);
+    FlResult result = fl_entity_interest(net->node[at].session, net_entity(net, at, walk->number),
+                                         net_peer(net, at, looker), &attention, &send_class);
     assert_int_equal(result, FL_OK);
     return attention;
 }
@@ -67,14 +62,14 @@ static void check_attention(uint64_t seed, FlTopology topology, bool sealed)
     double said[FEW][FEW] = {{0.0}};
     open_net(&net, seed, topology, sealed, FEW, 0.0);
     FlEntityDef def = fl_entity_def_default();
-    def.send = fl_send_focus();
+    def.send = fl_send_make(FL_SEND_FOCUS);
     walk_all(&net, walk, &def, FEW);
     FlImpairSettings storm = net_storm(&net.random, 30);
     net_weather(&net, &storm);
     for (int32_t f = 0; f < 250; f++) {
         int32_t at = (int32_t)fl_random_below(&net.random, FEW);
         int32_t of = (int32_t)fl_random_below(&net.random, FEW);
-        double value = fl_random_unit(&net.random);
+        double value = fl_random_between(&net.random, 0.0, 1.0);
         value = fl_random_below(&net.random, 4) == 0 ? 0.0 : value;
         FlEntityId id = net_entity(&net, at, walk[of].number);
         FlResult want = at == of ? FL_BAD_VALUE : FL_OK;
@@ -136,15 +131,9 @@ static void a_value_that_no_sender_writes_has_no_effect(void **state)
     } rows[] = {{good, 4, true},  {none, 1, false},      {many, 64, false},
                 {good, 3, false}, {no_entity, 4, false}, {theirs, 4, true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const Feature *attention = &fl__feature_attention;
-        FlReader r;
-        fl_reader_init(&r, rows[i].bytes, rows[i].count);
-        PacketIn in = {.session = host, .line = 0, .from = 1, .kind = SECTION_ATTENTION, .r = &r};
-        assert_int_equal((attention->skip)(host, &in), rows[i].sound); // cmocka has a macro skip()
-        fl_reader_init(&r, rows[i].bytes, rows[i].count);
-        if (rows[i].sound) {
-            attention->take(host, &in);
-        }
+        bool sound = inside_reads(host, &fl__feature_attention, 0, SECTION_ATTENTION, rows[i].bytes,
+                                  rows[i].count, net_time(&net, 0), true);
+        assert_int_equal(sound, rows[i].sound);
     }
     assert_true(known_attention(&net, 1, &walk[0], true) == 200.0 / 255.0);
     assert_int_equal(fl_session_count(host, FL_SESSION_ATTENTION_TAKEN), 1);
@@ -184,9 +173,8 @@ static void check_served(FlTopology topology, const FlSend *send, bool host_comp
         if (f == 100) {
             for (int32_t at = 2; at < NET_NODES; at++) {
                 FlLedgerView view;
-                assert_int_equal(fl_entity_view(net.node[server].session, own,
-                                                net_peer(&net, server, at), net_local(&net, server),
-                                                &view),
+                assert_int_equal(fl_entity_view(net.node[server].session, net_local(&net, server),
+                                                own, net_peer(&net, server, at), &view),
                                  FL_OK);
                 before[at] = view.sent;
             }
@@ -200,10 +188,11 @@ static void check_served(FlTopology topology, const FlSend *send, bool host_comp
         FlSendClass send_class;
         FlPeerId peer = net_peer(&net, server, at);
         assert_int_equal(
-            fl_entity_view(net.node[server].session, own, peer, net_local(&net, server), &view),
+            fl_entity_view(net.node[server].session, net_local(&net, server), own, peer, &view),
             FL_OK);
         assert_int_equal(
-            fl_entity_looks(net.node[server].session, own, peer, &attention, &send_class), FL_OK);
+            fl_entity_interest(net.node[server].session, own, peer, &attention, &send_class),
+            FL_OK);
         uint32_t sent = view.sent - before[at]; // in ten seconds
         assert_int_equal(send_class, at < 4 ? FL_CLASS_FOCUS : FL_CLASS_BEST_EFFORT);
         if (at < 4) {
@@ -218,8 +207,8 @@ static void check_served(FlTopology topology, const FlSend *send, bool host_comp
 static void who_looks_is_served_at_every_frame_and_nobody_is_forgotten(void **state)
 {
     (void)state;
-    FlSend focus = fl_send_focus();
-    FlSend equal = fl_send_focus_equal();
+    FlSend focus = fl_send_make(FL_SEND_FOCUS);
+    FlSend equal = fl_send_make(FL_SEND_FOCUS_EQUAL);
     check_served(FL_TOPOLOGY_MESH, &focus, false);
     check_served(FL_TOPOLOGY_MESH, &equal, false);
     check_served(FL_TOPOLOGY_STAR, &focus, false);
@@ -266,7 +255,7 @@ static void check_upload(uint64_t seed, FlTopology topology, bool sealed)
     double upload = fl_random_between(&random, 3000.0, 9000.0);
     open_net(&net, seed, topology, sealed, nodes, upload);
     FlEntityDef def = fl_entity_def_default();
-    def.send = seed % 2 == 0 ? fl_send_focus() : fl_send_focus_equal();
+    def.send = seed % 2 == 0 ? fl_send_make(FL_SEND_FOCUS) : fl_send_make(FL_SEND_FOCUS_EQUAL);
     def.trigger.distance = 0.02;
     NetWalk walk[NET_NODES];
     walk_all(&net, walk, &def, nodes);
@@ -276,7 +265,7 @@ static void check_upload(uint64_t seed, FlTopology topology, bool sealed)
     for (int32_t f = 0; f < 400; f++) {
         int32_t at = (int32_t)fl_random_below(&net.random, (uint64_t)nodes);
         int32_t of = (int32_t)fl_random_below(&net.random, (uint64_t)nodes);
-        double value = fl_random_unit(&net.random);
+        double value = fl_random_between(&net.random, 0.0, 1.0);
         (void)!fl_entity_attention(net.node[at].session, net_entity(&net, at, walk[of].number),
                                    value);
         if (talks && f % 10 == 0) {
@@ -310,6 +299,7 @@ static void no_second_has_more_bytes_than_the_upload(void **state)
         check_upload(seed + 10, FL_TOPOLOGY_MESH, true);
         check_upload(seed + 20, FL_TOPOLOGY_STAR, seed % 2 == 0);
     }
+    check_upload(155, FL_TOPOLOGY_MESH, true); // five pairs ask for moves in one full second
 }
 
 static void play_some(Net *net, NetWalk *walk, int32_t nodes, int32_t seconds)
@@ -332,13 +322,10 @@ static void check_used(int32_t least)
     const double upload = least > 0 ? 6000.0 : 3500.0;
     net_open(&net, 3, FL_TOPOLOGY_MESH, false);
     net.def.upload_bytes_s = upload;
-    net.def.update_least_bytes = least;
-    for (int32_t i = 0; i < NODES; i++) {
-        net_start(&net, i);
-    }
-    net_gather(&net);
+    net.def.tuning.update_least_bytes = least;
+    net_start_together(&net, NODES);
     FlEntityDef def = fl_entity_def_default();
-    def.send = fl_send_focus();
+    def.send = fl_send_make(FL_SEND_FOCUS);
     def.trigger.distance = 0.02;
     NetWalk walk[NET_NODES];
     walk_all(&net, walk, &def, NODES);

@@ -35,7 +35,7 @@ static void give(Scene *scene, int32_t thing, int32_t to)
     FlEntityId id = net_entity(net, from, scene->walk[thing].number);
     FlPeerId peer = net_peer(net, from, to);
     assert_true(fl_entity_is_ours(session, id));
-    FlResult result = fl_entity_give(session, id, peer, net_local(net, from));
+    FlResult result = fl_entity_give(session, net_local(net, from), id, peer);
     if (result == FL_WOULD_BLOCK) {
         return; // next tick
     }
@@ -75,7 +75,7 @@ static void take_all(Scene *scene)
     for (int32_t node = 0; node < scene->net.count; node++) {
         FlNotice notice;
         FlSession *session = scene->net.node[node].session;
-        while (session != NULL && fl_session_poll(session, &notice) == FL_OK) {
+        while (session != NULL && fl_notice_take(session, &notice) == FL_OK) {
             bool ours = notice.kind == FL_NOTICE_ENTITY_OURS &&
                         fl_entity_is_ours(session, notice.entity); // and not given on meanwhile
             if (ours) {
@@ -108,7 +108,7 @@ static void look(Scene *scene, int32_t thing, int32_t node)
     FlSession *session = net->node[node].session;
     FlPose pose;
     FlEntityId id = net_entity(net, node, walk->number);
-    bool seen = fl_entity_pose(session, id, net_local(net, node), &pose) == FL_OK;
+    bool seen = fl_entity_pose_at(session, net_local(net, node), id, &pose);
     assert_true(seen || !scene->known[thing][node]); // it does not vanish
     if (!seen) {
         return;
@@ -132,10 +132,8 @@ static void look_all(Scene *scene)
 {
     for (int32_t node = 0; node < scene->net.count; node++) {
         int32_t count = 0;
-        FlEntityId none = {0};
         FlSession *session = scene->net.node[node].session;
-        for (FlEntityId id = fl_entity_next(session, none); id.index1 != 0;
-             id = fl_entity_next(session, id)) {
+        for (FlEntityId id = {0}; fl_entity_next(session, &id);) {
             count++;
         }
         assert_true(count <= THINGS); // nothing doubles
@@ -196,10 +194,7 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
     Net *net = &scene->net;
     net_open(net, seed, topology, seed % 2 == 0);
     net->weather = net_storm(&net->random, 30);
-    for (int32_t i = 0; i < NODES; i++) {
-        net_start(net, i);
-    }
-    net_gather(net);
+    net_start_together(net, NODES);
     FlEntityDef def = fl_entity_def_default();
     for (int32_t t = 0; t < THINGS; t++) {
         FlResult result = net_walk_begin(net, &scene->walk[t], t, &def);
@@ -223,8 +218,10 @@ static void settle(Scene *scene)
     }
 }
 
-static void run(FlTopology topology, const char *name)
+static void things_change_hands_and_nobody_sees_it(void **state)
 {
+    FlTopology topology = net_topology(state);
+    const char *name = (const char *)*state;
     static Scene scene;
     int32_t given = 0;
     int64_t looked = 0;
@@ -255,24 +252,6 @@ static void run(FlTopology topology, const char *name)
                   "worst %.2f of what is explained\n",
                   name, given, fl_span_seconds(longest), (long long)looked, worst);
     assert_true(given > 100);
-}
-
-static void things_change_hands_in_a_star_and_nobody_sees_it(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_STAR, "star");
-}
-
-static void things_change_hands_in_a_mesh_and_nobody_sees_it(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_MESH, "mesh");
-}
-
-static void things_change_hands_in_a_hybrid_and_nobody_sees_it(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_HYBRID, "hybrid");
 }
 
 // ---------------------------------------------------------------- to somebody who leaves
@@ -308,7 +287,7 @@ static bool notified(Scene *scene, int32_t node)
 {
     FlNotice notice;
     bool ours = false;
-    while (fl_session_poll(scene->net.node[node].session, &notice) == FL_OK) {
+    while (fl_notice_take(scene->net.node[node].session, &notice) == FL_OK) {
         ours = ours || notice.kind == FL_NOTICE_ENTITY_OURS;
     }
     return ours;
@@ -356,10 +335,7 @@ static void what_is_given_to_a_leaver_comes_back_or_goes_with_it(void **state)
         Net *net = &scene.net;
         net_open(net, seed, (FlTopology)(seed % 3), seed % 2 == 0);
         net->weather = net_storm(&net->random, 20);
-        for (int32_t i = 0; i < NODES; i++) {
-            net_start(net, i);
-        }
-        net_gather(net);
+        net_start_together(net, NODES);
         FlEntityDef def = fl_entity_def_default();
         int32_t giver = seed % 4 == 0 ? 0 : 1;
         assert_int_equal(net_walk_begin(net, &scene.walk[0], giver, &def), FL_OK);
@@ -379,9 +355,7 @@ static void what_is_given_to_a_leaver_comes_back_or_goes_with_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(things_change_hands_in_a_star_and_nobody_sees_it),
-        cmocka_unit_test(things_change_hands_in_a_mesh_and_nobody_sees_it),
-        cmocka_unit_test(things_change_hands_in_a_hybrid_and_nobody_sees_it),
+        NET_TOPOLOGIES(things_change_hands_and_nobody_sees_it),
         cmocka_unit_test(what_is_given_to_a_leaver_comes_back_or_goes_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

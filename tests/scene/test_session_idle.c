@@ -7,9 +7,7 @@ static double idle_bytes_s(int32_t nodes, FlTopology topology)
 {
     static Net net;
     net_open(&net, 7, topology, true);
-    for (int32_t i = 0; i < nodes; i++) {
-        net_start(&net, i);
-    }
+    net_start_all(&net, nodes);
     net_run(&net, FL_SEC(60));
     assert_true(net_together(&net));
     memset(net.bytes, 0, sizeof net.bytes);

@@ -121,18 +121,17 @@ static void settle(Scene *scene)
     assert_true(all_have_all(scene));
 }
 
-static void run(FlTopology topology, const char *name)
+static void inputs_arrive_in_order_without_gaps(void **state)
 {
+    FlTopology topology = net_topology(state);
+    const char *name = (const char *)*state;
     static Scene scene;
     int64_t checked = 0;
     int64_t blocked = 0;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 16; seed++) {
         open_scene(&scene, seed, topology);
         scene.net.weather = net_storm(&scene.net.random, 20);
-        for (int32_t i = 0; i < NODES; i++) {
-            net_start(&scene.net, i);
-        }
-        net_gather(&scene.net);
+        net_start_together(&scene.net, NODES);
         for (int32_t f = 0; f < 300; f++) {
             frame(&scene, true);
         }
@@ -153,24 +152,6 @@ static void run(FlTopology topology, const char *name)
     assert_true(checked > 10000);
 }
 
-static void inputs_arrive_in_order_without_gaps_in_a_star(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_STAR, "star");
-}
-
-static void inputs_arrive_in_order_without_gaps_in_a_mesh(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_MESH, "mesh");
-}
-
-static void inputs_arrive_in_order_without_gaps_in_a_hybrid(void **state)
-{
-    (void)state;
-    run(FL_TOPOLOGY_HYBRID, "hybrid");
-}
-
 /// Inputs of which not many fit into a packet, and events that take the room for a while: what is
 /// behind then catches up, over ways on which packets get lost and overtake each other.
 static void check_catches_up(uint64_t seed, FlTopology topology, const FlImpairSettings *weather)
@@ -181,10 +162,7 @@ static void check_catches_up(uint64_t seed, FlTopology topology, const FlImpairS
     net->def.input_bytes = BYTES_AT_MOST;
     net->def.input_ticks = 256;
     net->weather = *weather;
-    for (int32_t i = 0; i < NODES; i++) {
-        net_start(net, i);
-    }
-    net_gather(net);
+    net_start_together(net, NODES);
     uint8_t bytes[1000] = {0};
     FlEvent event = {.type = 1, .delivery = FL_DELIVERY_ORDERED, .bytes = bytes, .count = 1000};
     FlPeerId all = {0};
@@ -243,10 +221,7 @@ static void a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first(vo
     for (uint64_t seed = 1; seed <= 12; seed++) {
         open_scene(&scene, seed, (FlTopology)(seed % 3));
         scene.net.weather = net_storm(&scene.net.random, 10);
-        for (int32_t i = 0; i < 3; i++) {
-            net_start(&scene.net, i);
-        }
-        net_gather(&scene.net);
+        net_start_together(&scene.net, 3);
         int32_t before = seed % 4 < 2 ? 20 : 200; // fewer ticks than are remembered, or more
         for (int32_t f = 0; f < before; f++) {
             frame(&scene, true);
@@ -283,10 +258,7 @@ static void who_does_not_keep_up_is_sent_away_and_the_others_go_on(void **state)
     static Scene scene;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         open_scene(&scene, seed, FL_TOPOLOGY_STAR);
-        for (int32_t i = 0; i < 4; i++) {
-            net_start(&scene.net, i);
-        }
-        net_gather(&scene.net);
+        net_start_together(&scene.net, 4);
         for (int32_t f = 0; f < 50; f++) {
             frame(&scene, true);
         }
@@ -305,24 +277,11 @@ static void who_does_not_keep_up_is_sent_away_and_the_others_go_on(void **state)
     }
 }
 
-static bool was_told(FlSession *session, FlLeft left)
-{
-    bool told = false;
-    FlNotice notice;
-    while (fl_session_poll(session, &notice) == FL_OK) {
-        told = told || (notice.kind == FL_NOTICE_PEER_LEFT && notice.left == left);
-    }
-    return told;
-}
-
 // A stopped process, or a level that takes its time to load: three seconds without a look at the
 // socket. Everybody says `a_frame` inputs in 20 ms.
 static void freeze_one(Scene *scene, int32_t a_frame)
 {
-    for (int32_t i = 0; i < 4; i++) {
-        net_start(&scene->net, i);
-    }
-    net_gather(&scene->net);
+    net_start_together(&scene->net, 4);
     for (int32_t f = 0; f < 300; f++) {
         scene->net.node[3].frozen = f >= 50 && f < 200;
         for (int32_t i = 0; i < 4 * a_frame; i++) {
@@ -363,10 +322,10 @@ static void who_is_too_far_behind_is_told_so(void **state)
         FlSession *frozen = scene.net.node[3].session;
         assert_int_equal(fl_peer_count(host), 2);
         assert_true(fl_session_count(host, FL_SESSION_BEHIND) >= 1);
-        assert_true(was_told(host, FL_LEFT_BEHIND));
-        assert_true(was_told(scene.net.node[1].session, FL_LEFT_BEHIND));
+        assert_true(net_was_told(host, FL_LEFT_BEHIND));
+        assert_true(net_was_told(scene.net.node[1].session, FL_LEFT_BEHIND));
         assert_int_equal(fl_session_state(frozen), FL_SESSION_ENDED);
-        assert_non_null(strstr(fl_session_trouble(frozen), fl_left_text(FL_LEFT_BEHIND)));
+        assert_non_null(strstr(fl_session_end_text(frozen), fl_left_text(FL_LEFT_BEHIND)));
         net_close(&scene.net);
     }
 }
@@ -380,10 +339,7 @@ static void check_crowd(int32_t nodes, int32_t bytes, double host_bytes_s)
     net.def.input_bytes = bytes;
     net.def.input_ticks = 256;
     net.weather = net_fair();
-    for (int32_t i = 0; i < nodes; i++) {
-        net_start(&net, i);
-    }
-    net_gather(&net);
+    net_start_together(&net, nodes);
     int64_t tick = 0;
     uint8_t input[64] = {1};
     int64_t before = net.bytes[0];
@@ -423,10 +379,7 @@ static void who_is_too_fast_is_sent_away_and_not_those_who_keep_up(void **state)
     net.def.input_bytes = 2;
     net.def.input_ticks = 128;
     net.weather = net_fair();
-    for (int32_t i = 0; i < NODES; i++) {
-        net_start(&net, i);
-    }
-    net_gather(&net);
+    net_start_together(&net, NODES);
     FlImpairSettings slow = net_fair();
     slow.delay_ns = FL_MS(150);
     net_way(&net, 0, 4, &slow);
@@ -443,8 +396,8 @@ static void who_is_too_fast_is_sent_away_and_not_those_who_keep_up(void **state)
     FlSession *host = net.node[0].session;
     assert_int_equal(fl_peer_count(host), NODES - 2);
     assert_int_equal(fl_session_count(host, FL_SESSION_BEHIND), 1);
-    assert_true(was_told(host, FL_LEFT_TOO_FAST));
-    const char *why = fl_session_trouble(net.node[1].session);
+    assert_true(net_was_told(host, FL_LEFT_TOO_FAST));
+    const char *why = fl_session_end_text(net.node[1].session);
     assert_non_null(strstr(why, fl_left_text(FL_LEFT_TOO_FAST)));
     assert_true(net_in(&net, 2) && net_in(&net, 3) && net_in(&net, 4));
     net_close(&net);
@@ -453,9 +406,7 @@ static void who_is_too_fast_is_sent_away_and_not_those_who_keep_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_star),
-        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_mesh),
-        cmocka_unit_test(inputs_arrive_in_order_without_gaps_in_a_hybrid),
+        NET_TOPOLOGIES(inputs_arrive_in_order_without_gaps),
         cmocka_unit_test(long_inputs_catch_up_after_a_burst_of_events),
         cmocka_unit_test(a_late_joiner_gets_what_is_remembered_and_is_heard_from_its_first),
         cmocka_unit_test(who_does_not_keep_up_is_sent_away_and_the_others_go_on),

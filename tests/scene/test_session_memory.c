@@ -1,15 +1,16 @@
 // Where a session's memory comes from, and what happens when there is none.
-#include "session_world.h"
+#include "session/session.h"
+#include "session_tanks.h"
 
 static void chat(Scene *scene, int32_t node)
 {
-    FlSession *session = scene->node[node].session;
+    FlSession *session = scene->net.node[node].session;
     uint8_t bytes[600];
     memset(bytes, node, sizeof bytes);
     FlEvent longer = {.bytes = bytes, .count = (int32_t)sizeof bytes};
     FlEvent shorter = {.delivery = FL_DELIVERY_QUICKEST, .bytes = bytes, .count = 20};
     FlPeerId peer = {0};
-    while ((peer = fl_peer_next(session, peer)).index1 != 0) {
+    while (fl_peer_next(session, &peer)) {
         FlResult ordered = fl_event_send(session, peer, &longer);
         FlResult quickest = fl_event_send(session, peer, &shorter);
         assert_true(ordered == FL_OK || ordered == FL_WOULD_BLOCK);
@@ -18,15 +19,12 @@ static void chat(Scene *scene, int32_t node)
     FlEvent event;
     while (fl_event_take(session, &event) == FL_OK) {
     }
-    FlNotice notice;
-    while (fl_session_poll(session, &notice) == FL_OK) {
-    }
+    net_drop_notices(session);
 }
 
 static void open_scene(Scene *scene, void **state)
 {
-    scene_open(scene, 2, 21);
-    scene_seal_as(scene, state);
+    scene_open(scene, 2, 21, state);
     scene->visit = chat;
     for (int32_t i = 0; i < 3; i++) {
         scene->node[i].tank[0].drive = drive_circle;
@@ -42,20 +40,20 @@ static void nothing_is_allocated_once_everybody_is_in(void **state)
     Scene scene;
     open_scene(&scene, state);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(5), scene_all_in);
-    assert_true(scene_all_in(&scene));
-    scene_run(&scene, scene.now + FL_SEC(1), NULL);
+    net_run_until(&scene.net, FL_SEC(5), net_all_running);
+    assert_true(net_all_running(&scene.net));
+    net_run(&scene.net, scene.net.now + FL_SEC(1));
     int32_t before[3];
     for (int32_t i = 0; i < 3; i++) {
-        before[i] = scene.node[i].memory.alloc_count;
+        before[i] = scene.net.node[i].memory.calls;
         assert_true(before[i] > 0);
         print_message("             node %d holds %lld bytes\n", i,
-                      (long long)scene.node[i].memory.live_bytes);
+                      (long long)scene.net.node[i].memory.live_bytes);
     }
-    scene_run(&scene, scene.now + FL_SEC(30), NULL);
+    net_run(&scene.net, scene.net.now + FL_SEC(30));
     assert_true(scene.seen.poses > 1000);
     for (int32_t i = 0; i < 3; i++) {
-        assert_int_equal(scene.node[i].memory.alloc_count, before[i]);
+        assert_int_equal(scene.net.node[i].memory.calls, before[i]);
     }
     scene_close(&scene);
 }
@@ -63,37 +61,33 @@ static void nothing_is_allocated_once_everybody_is_in(void **state)
 static void a_session_for_which_there_is_no_memory_is_not_made(void **state)
 {
     for (int32_t role = 0; role < 2; role++) {
-        Scene scene; // for its keys
-        scene_open(&scene, 1, 21);
-        scene_seal_as(&scene, state);
-        scene_admit(&scene, role);
-        SceneMemory *memory = &scene.node[role].memory;
+        Scene scene;
+        scene_open(&scene, 1, 21, state);
+        NetMemory *memory = &scene.net.node[role].memory;
         FlResult result = FL_NO_MEMORY;
         int32_t n = 0;
         while (result != FL_OK) {
-            FlSession *session = NULL;
-            memory->alloc_count = 0;
+            memory->calls = 0;
             memory->fail_at = ++n;
-            result = fl_session_create(&scene.node[role].def, 0, &session);
-            assert_int_equal(result, session != NULL ? FL_OK : FL_NO_MEMORY);
-            fl_session_destroy(session);
-            assert_int_equal(memory->live_bytes, 0);
-            assert_true(n < 60);
+            result = net_begin(&scene.net, role, 0);
+            assert_int_equal(result, scene.net.node[role].session != NULL ? FL_OK : FL_NO_MEMORY);
+            net_crash(&scene.net, role); // checks that all is given back
+            assert_true(n < 90);
         }
         assert_true(n > 20); // there was something to fail
         scene_close(&scene);
     }
 }
 
-// What a line takes: its manifest, the event that it may hold up, and its link.
+// What a connection takes: its manifest, the event that it may hold up, and its link.
 static int32_t allocations_of_a_line(void **state)
 {
     Scene scene;
     open_scene(&scene, state);
     scene_start_all(&scene);
-    int32_t before = scene.node[1].memory.alloc_count;
-    scene_run(&scene, FL_SEC(4), scene_all_in);
-    int32_t count = scene.node[1].memory.alloc_count - before;
+    int32_t before = scene.net.node[1].memory.calls;
+    net_run_until(&scene.net, FL_SEC(4), net_all_running);
+    int32_t count = scene.net.node[1].memory.calls - before;
     scene_close(&scene);
     return count;
 }
@@ -108,13 +102,13 @@ static void a_link_for_which_there_is_no_memory_is_made_at_the_next_request(void
             Scene scene;
             open_scene(&scene, state);
             scene_start_all(&scene);
-            SceneMemory *memory = &scene.node[node].memory;
-            memory->fail_at = memory->alloc_count + nth;
-            scene_run(&scene, FL_SEC(4), scene_all_in);
-            assert_true(scene_all_in(&scene));
-            FlSession *session = scene.node[node].session;
+            NetMemory *memory = &scene.net.node[node].memory;
+            memory->fail_at = memory->calls + nth;
+            net_run_until(&scene.net, FL_SEC(4), net_all_running);
+            assert_true(net_all_running(&scene.net));
+            FlSession *session = scene.net.node[node].session;
             assert_int_equal(fl_session_count(session, FL_SESSION_OUT_OF_MEMORY), 1);
-            scene_run(&scene, scene.now + FL_SEC(3), NULL);
+            net_run(&scene.net, scene.net.now + FL_SEC(3));
             assert_true(scene.seen.poses > 100);
             scene_close(&scene);
         }
@@ -125,23 +119,23 @@ static void what_a_definition_says_it_takes_is_what_is_taken(void **state)
 {
     (void)state;
     for (int32_t role = 0; role < 2; role++) {
-        SceneMemory memory = {0};
+        NetMemory memory = {0};
         FlSessionDef def = fl_session_def_default();
-        FlAlloc alloc = {scene_alloc, scene_free, &memory};
+        FlAlloc alloc = {net_alloc, net_free, &memory};
         def.role = (FlRole)role;
         def.alloc = alloc;
         FlSession *session;
         assert_int_equal(fl_session_create(&def, 0, &session), FL_OK);
-        FlSessionMemory said = fl_session_memory(&def);
+        FlSessionMemory said = fl__session_memory(&def);
         // Lines come as peers join.
-        int32_t lines = role == FL_ROLE_HOST ? def.peer_capacity : def.line_capacity;
-        int64_t full = memory.live_bytes + (int64_t)said.line * lines;
+        int32_t lines = role == FL_ROLE_HOST ? def.peer_capacity : def.tuning.direct_capacity;
+        int64_t full = memory.live_bytes + (int64_t)said.connection * lines;
         print_message("             %lld bytes when made, %lld with all lines; said: %zu\n",
                       (long long)memory.live_bytes, (long long)full, said.all);
         assert_true((double)said.all > 0.8 * (double)memory.live_bytes);
         assert_true((double)said.all < 1.25 * (double)full);
-        assert_true(said.line > 0 && said.entity > 0 && said.pair > 0);
-        fl_session_destroy(session);
+        assert_true(said.connection > 0 && said.entity > 0 && said.pair > 0);
+        fl_session_close(session);
         assert_int_equal(memory.live_bytes, 0);
     }
 }

@@ -6,6 +6,8 @@
 // Things go straight on, so what anybody shows can be compared with the truth at every frame.
 #include "session_net.h"
 
+#include "clock/clock.h"
+
 enum { NODES = 5 };
 
 typedef struct Scene {
@@ -68,7 +70,7 @@ static void look(Scene *scene, int32_t node, int32_t whose, double apart)
     Net *net = &scene->net;
     FlPose pose;
     FlEntityId id = net_entity(net, node, scene->walk[whose].number);
-    bool seen = fl_entity_pose(net->node[node].session, id, net_local(net, node), &pose) == FL_OK;
+    bool seen = fl_entity_pose_at(net->node[node].session, net_local(net, node), id, &pose);
     assert_true(seen || !scene->seen[node][whose]); // it does not vanish
     scene->seen[node][whose] = seen;
     if (!seen) {
@@ -129,9 +131,7 @@ static void open_scene_of(Scene *scene, uint64_t seed, FlTopology topology, int3
     for (int32_t i = 0; i < NET_NODES; i++) {
         scene->last[i] = INT64_MIN;
     }
-    for (int32_t i = 0; i < nodes; i++) {
-        net_start(&scene->net, i);
-    }
+    net_start_all(&scene->net, nodes);
 }
 
 static void open_scene(Scene *scene, uint64_t seed, FlTopology topology, int32_t loss_percent)
@@ -484,7 +484,7 @@ static void a_successor_that_nobody_reaches_is_passed_over(void **state)
             frame(&scene);
         }
         assert_int_equal(fl_session_state(hidden), FL_SESSION_ENDED); // it does not play alone
-        assert_non_null(strstr(fl_session_trouble(hidden), "none of the others"));
+        assert_non_null(strstr(fl_session_end_text(hidden), "none of the others"));
         lose_node(&scene, 1);
         (void)play_on(&scene);
         net_close(net);
@@ -512,11 +512,9 @@ static void a_successor_that_comes_back_late_splits_nothing(void **state)
         }
         net->node[late].asleep = false;
         FlSession *session = net->node[late].session;
-        for (int32_t f = 0; f < 2000; f++) {
-            net_frame(net);
-        }
+        net_frames(net, 2000);
         if (fl_session_state(session) == FL_SESSION_ENDED) {
-            assert_true(strlen(fl_session_trouble(session)) > 0);
+            assert_true(strlen(fl_session_end_text(session)) > 0);
             lose_node(&scene, late);
         } else {
             back++;

@@ -1,6 +1,6 @@
 // Notices: whatever comes in while the game does not look, it learns who is there and who owns
 // what, in order, from fixed memory.
-#include "core/private.h"
+#include "session_inside.h"
 #include "session_stranger.h"
 
 enum { PEER = 5, THING = 7 };
@@ -11,41 +11,42 @@ static void hear(Fixture *f)
 {
     hear_all(f);
     FlFateEvent fate;
-    while (fl_link_poll_fate(f->link, &fate) == FL_OK) {
+    while (fl_link_take_fate(f->link, &fate) == FL_OK) {
     }
 }
 
 static void tell_member(Fixture *f, uint16_t number, uint32_t incarnation, bool present)
 {
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    FlMemberMessage m = {.number = number, .incarnation = incarnation, .present = present};
-    fl_member_message_write(&w, &m);
+    MemberMessage m = {.number = number, .incarnation = incarnation, .present = present};
+    fl__member_message_write(&w, &m);
     give_message(f, bytes, fl_writer_size(&w));
     hear(f);
 }
 
 static void tell_entity(Fixture *f, uint16_t number, uint16_t epoch, uint16_t born, uint16_t owner)
 {
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    FlEntityMessage m = {.number = number, .epoch = epoch, .born = born, .owner = owner};
+    EntityMessage m = {.number = number, .epoch = epoch, .born = born, .owner = owner};
     FlEntityDef def = fl_entity_def_default();
+    m.definition = TRAITS_KEPT - 1; // which nothing else uses
     m.trait_bytes = fl__traits_write(&def, m.traits);
-    fl_entity_message_write(&w, &m);
+    fl__entity_message_write(&w, &m);
     give_message(f, bytes, fl_writer_size(&w));
     hear(f);
 }
 
 static void tell_end(Fixture *f, uint16_t number, uint16_t epoch)
 {
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    FlEntityEndMessage m = {number, epoch};
-    fl_entity_end_message_write(&w, &m);
+    EntityEndMessage m = {number, epoch};
+    fl__entity_end_message_write(&w, &m);
     give_message(f, bytes, fl_writer_size(&w));
     hear(f);
 }
@@ -76,15 +77,14 @@ static void tell_states(Fixture *f, uint16_t number, uint8_t epoch, int32_t coun
 static void open_quiet(Fixture *f)
 {
     open_client(f);
-    FlNotice notice;
-    while (fl_session_poll(f->session, &notice) == FL_OK) {
-    }
+    inside_complete(f->session); // that host has nothing more to say
+    net_drop_notices(f->session);
 }
 
 static void next_is(Fixture *f, FlNoticeKind kind, uint32_t number, uint32_t incarnation)
 {
     FlNotice notice;
-    assert_int_equal(fl_session_poll(f->session, &notice), FL_OK);
+    assert_int_equal(fl_notice_take(f->session, &notice), FL_OK);
     assert_int_equal(notice.kind, kind);
     assert_int_equal(notice.peer.index1, number + 1);
     assert_int_equal(notice.peer.generation, incarnation);
@@ -93,7 +93,7 @@ static void next_is(Fixture *f, FlNoticeKind kind, uint32_t number, uint32_t inc
 static void no_more(Fixture *f)
 {
     FlNotice notice;
-    assert_int_equal(fl_session_poll(f->session, &notice), FL_NOT_FOUND);
+    assert_int_equal(fl_notice_take(f->session, &notice), FL_NOT_FOUND);
 }
 
 // ---------------------------------------------------------------- tests
@@ -177,7 +177,7 @@ static void thousands_who_come_and_go_hide_nobody_who_stays(void **state)
     FlNotice notice;
     uint32_t last = 1;
     int32_t told = 0;
-    while (fl_session_poll(f.session, &notice) == FL_OK) {
+    while (fl_notice_take(f.session, &notice) == FL_OK) {
         bool joined = told++ % 2 == 0; // by turns, each the same as joined before
         assert_int_equal(notice.kind, joined ? FL_NOTICE_PEER_JOINED : FL_NOTICE_PEER_LEFT);
         assert_true(joined ? notice.peer.generation > last : notice.peer.generation == last);
@@ -198,7 +198,7 @@ typedef struct Picture {
 static void look(const Fixture *f, Picture *p)
 {
     FlNotice notice;
-    while (fl_session_poll(f->session, &notice) == FL_OK) {
+    while (fl_notice_take(f->session, &notice) == FL_OK) {
         uint32_t who = notice.peer.index1;
         int32_t known = -1;
         for (int32_t i = 0; i < 4; i++) {
@@ -245,7 +245,7 @@ static void compare(const Fixture *f, const Picture *p)
         assert_memory_equal(&id.index1, &p->thing[i].index1, sizeof id.index1);
         FlEntityStatus status;
         bool owned = fl_entity_status(f->session, id, &status) == FL_OK &&
-                     !fl__entity_find(f->session, id)->orphan; // else the host's word is missing
+                     !inside_is_orphan(f->session, id); // else the host's word is missing
         if (owned) {
             assert_int_equal(status.owner.index1, p->owner[i]);
         }
@@ -274,8 +274,8 @@ static void one_change(Fixture *f, FlRandom *random, uint32_t incarnation[17], u
         break;
     case 2:
         if (live && there) { // another owner; it was born whenever
-            int32_t slot = f->session->by_number[thing];
-            tell_entity(f, thing, ++epoch[thing], f->session->entities[slot].born, peer);
+            FlEntityId id = fl_entity_of_number(f->session, thing);
+            tell_entity(f, thing, ++epoch[thing], inside_born(f->session, id), peer);
         }
         break;
     default:

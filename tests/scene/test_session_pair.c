@@ -1,5 +1,5 @@
 // A host and its clients play over bad networks, in virtual time: plain and sealed.
-#include "session_world.h"
+#include "session_tanks.h"
 
 #include "unit/support.h"
 
@@ -11,7 +11,7 @@ static SceneNode *with_tank(Scene *scene, int32_t node, int32_t tank, SceneDrive
 
 static uint64_t count_of(const Scene *scene, int32_t node, FlSessionCount which)
 {
-    return fl_session_count(scene->node[node].session, which);
+    return fl_session_count(scene->net.node[node].session, which);
 }
 
 // ---------------------------------------------------------------- poses
@@ -22,8 +22,7 @@ static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void *
     int64_t wrong = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Scene scene;
-        scene_open(&scene, 3, seed);
-        scene_seal_as(&scene, state);
+        scene_open(&scene, 3, seed, state);
         (void)with_tank(&scene, 0, 0, drive_straight);
         (void)with_tank(&scene, 0, 1, drive_circle);
         (void)with_tank(&scene, 0, 2, drive_stop_and_go);
@@ -35,7 +34,7 @@ static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void *
         scene_network(&scene, 2, FL_MS(150), FL_MS(100), 100000);
         scene_network(&scene, 3, FL_MS(5), 0, 20000);
         scene_start_all(&scene);
-        scene_run(&scene, FL_SEC(30), NULL);
+        net_run(&scene.net, FL_SEC(30));
         if (seed == 1) {
             scene_say_seen(&scene);
         }
@@ -56,15 +55,14 @@ static void a_lossless_line_shows_each_update_one_way_after_its_frame(void **sta
                                         drive_respawn};
     for (int32_t i = 0; i < 4; i++) {
         Scene scene;
-        scene_open(&scene, 1, 7);
-        scene_seal_as(&scene, state);
+        scene_open(&scene, 1, 7, state);
         (void)with_tank(&scene, 0, 0, drives[i]);
         (void)with_tank(&scene, 1, 0, drives[3 - i]);
         scene_network(&scene, 1, FL_MS(100), 0, 0);
         scene_start_all(&scene);
-        scene_run(&scene, FL_SEC(3), NULL);
+        net_run(&scene.net, FL_SEC(3));
         scene_forget_seen(&scene);
-        scene_run(&scene, FL_SEC(30), NULL);
+        net_run(&scene.net, FL_SEC(30));
         scene_say_seen(&scene);
         // The frame before the trigger, the way, and up to the frame that looks.
         assert_true(scene.seen.longest_wait <= FL_MS(100) + 2 * FL_SEC(1) / SCENE_FRAME_HZ + 1);
@@ -77,33 +75,33 @@ static void a_lossless_line_shows_each_update_one_way_after_its_frame(void **sta
 static void a_tank_that_drives_straight_is_seen_where_it_is_however_long_the_way(void **state)
 {
     Scene scene;
-    scene_open(&scene, 1, 7);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 1, 7, state);
     (void)with_tank(&scene, 0, 0, drive_straight);
     scene_network(&scene, 1, FL_MS(400), FL_MS(50), 200000);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(10), NULL);
+    net_run(&scene.net, FL_SEC(10));
     scene_forget_seen(&scene);
-    scene_run(&scene, FL_SEC(40), NULL);
+    net_run(&scene.net, FL_SEC(40));
     scene_say_seen(&scene);
     assert_true(scene.seen.poses == 1800);
     assert_true(scene.seen.worst < 0.1 + SCENE_TOP_SPEED * 0.006);
     scene_close(&scene);
 }
 
-static double mean_error_of(FlTimeMode mode, FlTime delay, FlTime jitter)
+static double mean_error_of(void **state, FlTimeMode mode, FlTime delay, FlTime jitter)
 {
     Scene scene;
-    scene_open(&scene, 1, 9);
+    scene_open(&scene, 1, 9, state);
     (void)with_tank(&scene, 0, 0, drive_straight);
     scene.node[0].tank[0].def.trigger.silence_ns = FL_MS(100); // so that there is jitter to see
-    scene.node[1].def.time_mode = mode;
     scene.unexplained = mode != FL_TIME_GLOBAL;
     scene_network(&scene, 1, delay, jitter, 0);
-    scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(10), NULL);
+    scene_start(&scene, 0);
+    scene.net.def.tuning.time_mode = mode;
+    scene_start(&scene, 1);
+    net_run(&scene.net, FL_SEC(10));
     scene_forget_seen(&scene);
-    scene_run(&scene, FL_SEC(40), NULL);
+    net_run(&scene.net, FL_SEC(40));
     double mean = scene.seen.sum / (double)scene.seen.poses;
     assert_true(scene.seen.poses + scene.seen.early == 1800 && scene.seen.early < 180);
     scene_close(&scene);
@@ -112,10 +110,9 @@ static double mean_error_of(FlTimeMode mode, FlTime delay, FlTime jitter)
 
 static void global_time_beats_one_way_delays_and_those_beat_the_local_clock(void **state)
 {
-    (void)state;
-    double local = mean_error_of(FL_TIME_LOCAL, FL_MS(300), FL_MS(60));
-    double one_way = mean_error_of(FL_TIME_ONE_WAY, FL_MS(300), FL_MS(60));
-    double global = mean_error_of(FL_TIME_GLOBAL, FL_MS(300), FL_MS(60));
+    double local = mean_error_of(state, FL_TIME_LOCAL, FL_MS(300), FL_MS(60));
+    double one_way = mean_error_of(state, FL_TIME_ONE_WAY, FL_MS(300), FL_MS(60));
+    double global = mean_error_of(state, FL_TIME_GLOBAL, FL_MS(300), FL_MS(60));
     print_message(
         "             20 m/s, 300 +- 60 ms: local %.3f m, one-way %.3f m, global %.3f m\n", local,
         one_way, global);
@@ -124,20 +121,19 @@ static void global_time_beats_one_way_delays_and_those_beat_the_local_clock(void
     assert_true(one_way < local / 5.0);
     assert_true(global < one_way / 5.0);
     // Where nothing jitters, the one-way delay is as good as the clocks it was measured with.
-    double steady = mean_error_of(FL_TIME_ONE_WAY, FL_MS(300), 0);
+    double steady = mean_error_of(state, FL_TIME_ONE_WAY, FL_MS(300), 0);
     assert_true(steady < 0.02);
 }
 
 static void an_update_that_was_overtaken_is_ignored_and_counted(void **state)
 {
     Scene scene; // which checks that the newest is shown
-    scene_open(&scene, 1, 9);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 1, 9, state);
     (void)with_tank(&scene, 0, 0, drive_stop_and_go);
     scene.node[0].tank[0].def.model = FL_MODEL_LINEAR; // has much to say
     scene_network(&scene, 1, FL_MS(200), FL_MS(190), 0);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(30), NULL);
+    net_run(&scene.net, FL_SEC(30));
     uint64_t overtaken = count_of(&scene, 1, FL_SESSION_UPDATES_OVERTAKEN);
     uint64_t taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN);
     assert_true(overtaken > 10 && taken > 10);
@@ -163,16 +159,15 @@ static void session_time_is_within_its_claim_on_every_line(void **state)
     for (int32_t i = 0; i < 4; i++) {
         for (int32_t seed = 1; seed <= CASES(25); seed++) {
             Scene scene; // which checks that it never goes back
-            scene_open(&scene, 2, (uint64_t)seed);
-            scene_seal_as(&scene, state);
+            scene_open(&scene, 2, (uint64_t)seed, state);
             (void)with_tank(&scene, 0, 0, drive_circle);
             (void)with_tank(&scene, 1, 0, drive_stop_and_go);
             for (int32_t c = 1; c < 3; c++) {
                 scene_network(&scene, c, lines[i].delay, lines[i].jitter, lines[i].loss_ppm);
-                scene.node[c].def.join_timeout_ns = FL_SEC(20);
+                scene.net.def.join_timeout_ns = FL_SEC(20);
             }
             scene_start_all(&scene);
-            scene_run(&scene, FL_SEC(60), NULL);
+            net_run(&scene.net, FL_SEC(60));
             looks += scene.seen.clock_looks;
             wrong += scene.seen.clock_wrong;
             scene_close(&scene);
@@ -189,22 +184,20 @@ static void session_time_is_within_its_claim_on_every_line(void **state)
 static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void **state)
 {
     Scene scene;
-    scene_open(&scene, 2, 4);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 2, 4, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 1, 0, drive_circle);
     scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(10), NULL);
-    scene.node[0].asleep = true;
-    scene_run(&scene, FL_SEC(17), NULL);
-    scene.node[0].asleep = false;
-    scene.node[0].due = scene.now + FL_MS(2); // first it reads what waits at the socket
-    scene_run(&scene, FL_SEC(18), NULL);
+    net_run(&scene.net, FL_SEC(10));
+    scene.net.node[0].frozen = true;
+    net_run(&scene.net, FL_SEC(17));
+    net_wake(&scene.net, 0);
+    net_run(&scene.net, FL_SEC(18));
     scene_forget_seen(&scene);
-    scene_run(&scene, FL_SEC(40), NULL);
+    net_run(&scene.net, FL_SEC(40));
     scene_say_seen(&scene);
-    assert_int_equal(fl_peer_count(scene.node[0].session), 2);
+    assert_int_equal(fl_peer_count(scene.net.node[0].session), 2);
     assert_true(scene.seen.clock_looks > 2000);
     assert_true(scene.seen.clock_worst < FL_MS(20));
     assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
@@ -214,22 +207,20 @@ static void a_host_that_paused_is_back_at_the_time_that_went_on_without_it(void 
 static void a_client_that_paused_is_back_at_the_hosts_time(void **state)
 {
     Scene scene;
-    scene_open(&scene, 1, 4);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 1, 4, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 1, 0, drive_circle);
     scene_network(&scene, 1, FL_MS(30), FL_MS(5), 0);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(10), NULL);
-    scene.node[1].asleep = true;
-    scene_run(&scene, FL_SEC(17), NULL);
-    scene.node[1].asleep = false;
-    scene.node[1].due = scene.now + FL_MS(2);
-    scene_run(&scene, FL_SEC(20), NULL);
+    net_run(&scene.net, FL_SEC(10));
+    scene.net.node[1].frozen = true;
+    net_run(&scene.net, FL_SEC(17));
+    net_wake(&scene.net, 1);
+    net_run(&scene.net, FL_SEC(20));
     scene_forget_seen(&scene);
-    scene_run(&scene, FL_SEC(40), NULL);
+    net_run(&scene.net, FL_SEC(40));
     scene_say_seen(&scene);
-    assert_int_equal(fl_session_state(scene.node[1].session), FL_SESSION_RUNNING);
+    assert_int_equal(fl_session_state(scene.net.node[1].session), FL_SESSION_RUNNING);
     assert_true(scene.seen.clock_worst < FL_MS(20));
     assert_true(scene.seen.clock_wrong * 1000 <= scene.seen.clock_looks);
     scene_close(&scene);
@@ -257,17 +248,18 @@ static int32_t make_message(uint8_t *bytes, int32_t from, int32_t to, int32_t n)
 static FlPeerId peer_at(const Scene *scene, int32_t node, int32_t to)
 {
     FlPeerId none = {0};
-    const FlSession *other = scene->node[to].session;
-    return node == to || other == NULL ? none
-                                       : fl_peer_of_number(scene->node[node].session, other->self);
+    const FlSession *other = scene->net.node[to].session;
+    return node == to || other == NULL
+               ? none
+               : fl_peer_of_number(scene->net.node[node].session, inside_self(other));
 }
 
 static void talk_on(Scene *scene, int32_t node)
 {
     Talk *talk = (Talk *)scene->ctx;
-    FlSession *session = scene->node[node].session;
+    FlSession *session = scene->net.node[node].session;
     uint8_t bytes[128];
-    for (int32_t to = 0; to < scene->node_count; to++) {
+    for (int32_t to = 0; to < scene->net.count; to++) {
         FlPeerId peer = peer_at(scene, node, to);
         while (peer.index1 != 0 && talk->said[node][to] < TALK_MESSAGES) {
             FlEvent event = {.type = (uint16_t)talk->said[node][to], .bytes = bytes};
@@ -291,11 +283,11 @@ static void talk_on(Scene *scene, int32_t node)
     }
 }
 
-static bool all_is_said(const Scene *scene)
+static bool all_is_said(const Net *net)
 {
-    const Talk *talk = (const Talk *)scene->ctx;
-    for (int32_t i = 0; i < scene->node_count; i++) {
-        for (int32_t j = 0; j < scene->node_count; j++) {
+    const Talk *talk = (const Talk *)((const Scene *)net)->ctx;
+    for (int32_t i = 0; i < net->count; i++) {
+        for (int32_t j = 0; j < net->count; j++) {
             if (i != j && talk->heard[i][j] < TALK_MESSAGES) {
                 return false;
             }
@@ -310,8 +302,7 @@ everybodys_messages_to_everybody_arrive_once_and_in_order_beside_the_motion(void
     Scene scene; // which checks the poses meanwhile
     Talk talk;
     memset(&talk, 0, sizeof talk);
-    scene_open(&scene, 3, 6);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 3, 6, state);
     scene.visit = talk_on;
     scene.ctx = &talk;
     for (int32_t i = 0; i < 4; i++) {
@@ -320,15 +311,15 @@ everybodys_messages_to_everybody_arrive_once_and_in_order_beside_the_motion(void
     }
     for (int32_t i = 1; i < 4; i++) {
         scene_network(&scene, i, FL_MS(20 * i), FL_MS(10), 300000);
-        scene.node[i].def.join_timeout_ns = FL_SEC(20);
+        scene.net.def.join_timeout_ns = FL_SEC(20);
     }
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(120), all_is_said);
+    net_run_until(&scene.net, FL_SEC(120), all_is_said);
     print_message("             12 x %d messages in %.1f s at 30 %% loss\n", TALK_MESSAGES,
-                  fl_span_seconds(scene.now));
+                  fl_span_seconds(scene.net.now));
     scene_say_seen(&scene);
-    assert_true(all_is_said(&scene));
-    FlSession *host = scene.node[0].session;
+    assert_true(all_is_said(&scene.net));
+    FlSession *host = scene.net.node[0].session;
     FlEvent event;
     assert_int_equal(fl_event_take(host, &event), FL_NOT_FOUND);
     assert_int_equal(count_of(&scene, 0, FL_SESSION_EVENTS_RELAYED), 6 * TALK_MESSAGES);
@@ -339,10 +330,10 @@ everybodys_messages_to_everybody_arrive_once_and_in_order_beside_the_motion(void
     assert_int_equal(fl_event_send(host, fl_peer_self(host), &more), FL_STALE_ID);
     FlLinkStats stats;
     memset(&stats, 7, sizeof stats);
-    assert_int_equal(fl_peer_stats(host, gone, 0, &stats), FL_STALE_ID);
+    assert_int_equal(fl_peer_stats(host, 0, gone, &stats), FL_STALE_ID);
     assert_int_equal(stats.packets_out, 0);
     FlPeerId fellow = peer_at(&scene, 1, 2); // whom only the host has a link to
-    assert_int_equal(fl_peer_stats(scene.node[1].session, fellow, 0, &stats), FL_NOT_FOUND);
+    assert_int_equal(fl_peer_stats(scene.net.node[1].session, 0, fellow, &stats), FL_NOT_FOUND);
     scene_close(&scene);
 }
 
@@ -360,7 +351,8 @@ static void make_crowd(Scene *scene)
     Crowd *crowd = (Crowd *)scene->ctx;
     FlEntityDef def = fl_entity_def_default();
     for (int32_t i = 0; i < CROWD && crowd->id[i].index1 == 0; i++) {
-        assert_int_equal(fl_entity_create(scene->node[0].session, &def, &crowd->id[i]), FL_OK);
+        crowd->id[i] = fl_entity_create(scene->net.node[0].session, &def);
+        assert_int_not_equal(crowd->id[i].index1, 0);
     }
 }
 
@@ -368,19 +360,29 @@ static void make_crowd(Scene *scene)
 static void move_crowd(Scene *scene, int32_t node)
 {
     Crowd *crowd = (Crowd *)scene->ctx;
-    FlTime now = scene_clock(scene, 0, scene->now);
+    FlTime now = net_local(&scene->net, 0);
     make_crowd(scene);
     for (int32_t i = 0; i < CROWD && node == 0; i++) {
         FlState state = {.time = now};
-        state.position.x = (double)(scene->frame * 7 % 400);
+        state.position.x = (double)(scene->net.frame * 7 % 400);
         state.position.y = (double)i;
         state.facing = fl_facing_none();
         if (i >= CROWD - crowd->large) {
             state.position.z = 1e6; // far outside the world
-            state.facing = fl_facing_free(fl_quat_identity(), fl_vec3(0.0, 0.0, 0.0));
+            state.facing = fl_facing_free(fl__quat_identity(), fl_vec3(0.0, 0.0, 0.0));
         }
-        assert_int_equal(fl_entity_set(scene->node[0].session, crowd->id[i], &state), FL_OK);
+        assert_int_equal(fl_entity_set(scene->net.node[0].session, crowd->id[i], &state), FL_OK);
     }
+}
+
+/// The host's, that is.
+static void start_with_a_small_budget(Scene *scene)
+{
+    FlLinkDef *link = &scene->net.def.tuning.link;
+    link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
+    scene_start(scene, 0);
+    *link = fl_link_def_default();
+    scene_start(scene, 1);
 }
 
 static void a_small_budget_is_shared_by_all(int32_t large, void **state)
@@ -389,24 +391,21 @@ static void a_small_budget_is_shared_by_all(int32_t large, void **state)
     Crowd crowd;
     memset(&crowd, 0, sizeof crowd);
     crowd.large = large;
-    scene_open(&scene, 1, 6);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 1, 6, state);
     scene.visit = move_crowd;
     scene.ctx = &crowd;
-    FlLinkDef *link = &scene.node[0].def.link;
-    link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
     scene_network(&scene, 1, FL_MS(20), 0, 0);
-    scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(3), NULL);
+    start_with_a_small_budget(&scene);
+    net_run(&scene.net, FL_SEC(3));
     FlLinkStats before;
-    FlTime now = scene_clock(&scene, 0, scene.now);
-    FlPeerId client = fl_peer_of_number(scene.node[0].session, 1);
-    assert_int_equal(fl_peer_stats(scene.node[0].session, client, now, &before), FL_OK);
+    FlTime now = net_local(&scene.net, 0);
+    FlPeerId client = fl_peer_of_number(scene.net.node[0].session, 1);
+    assert_int_equal(fl_peer_stats(scene.net.node[0].session, now, client, &before), FL_OK);
     uint64_t taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN);
-    scene_run(&scene, FL_SEC(23), NULL);
+    net_run(&scene.net, FL_SEC(23));
     FlLinkStats after;
-    now = scene_clock(&scene, 0, scene.now);
-    assert_int_equal(fl_peer_stats(scene.node[0].session, client, now, &after), FL_OK);
+    now = net_local(&scene.net, 0);
+    assert_int_equal(fl_peer_stats(scene.net.node[0].session, now, client, &after), FL_OK);
     taken = count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN) - taken;
     double rate = (double)(after.bytes_out - before.bytes_out) / 20.0;
     double each = (double)(after.bytes_out - before.bytes_out) / (double)taken;
@@ -414,10 +413,11 @@ static void a_small_budget_is_shared_by_all(int32_t large, void **state)
     FlTime oldest = 0;
     int32_t known = 0;
     FlEntityId id = {0};
-    while ((id = fl_entity_next(scene.node[1].session, id)).index1 != 0) {
+    while (fl_entity_next(scene.net.node[1].session, &id)) {
         known++;
-        FlTime age =
-            scene.node[1].time_last - fl__entity_find(scene.node[1].session, id)->show.newest;
+        FlEntityStatus status;
+        assert_int_equal(fl_entity_status(scene.net.node[1].session, id, &status), FL_OK);
+        FlTime age = scene.net.node[1].time_last - status.newest;
         oldest = age > oldest ? age : oldest;
     }
     print_message("             %.0f bytes/s, %.0f bytes per update with all headers, the oldest "
@@ -446,25 +446,22 @@ static void what_waits_for_the_budget_goes_when_there_is_some_without_another_fr
     Crowd crowd;
     memset(&crowd, 0, sizeof crowd);
     crowd.large = CROWD;
-    scene_open(&scene, 1, 6);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 1, 6, state);
     scene.ctx = &crowd;
     scene.node[0].no_frames = scene.node[1].no_frames = true;
-    FlLinkDef *link = &scene.node[0].def.link;
-    link->rate_bytes_s = link->rate_max_bytes_s = link->rate_min_bytes_s = 4000.0;
-    scene_start_all(&scene);
+    start_with_a_small_budget(&scene);
     make_crowd(&scene); // and announces it
-    scene_run(&scene, FL_SEC(10), NULL);
-    scene.node[1].cut_in = true; // so that no answer wakes the host
-    move_crowd(&scene, 0);       // takes most of what was saved up
-    scene.node[0].due = scene.now;
-    scene_run(&scene, scene.now + FL_MS(50), NULL);
+    net_run(&scene.net, FL_SEC(10));
+    net_way(&scene.net, 0, 1, NULL); // so that no answer wakes the host
+    move_crowd(&scene, 0);           // takes most of what was saved up
+    scene.net.node[0].due = scene.net.now;
+    net_run(&scene.net, scene.net.now + FL_MS(50));
     assert_int_equal(count_of(&scene, 0, FL_SESSION_UPDATES_SENT), CROWD);
     move_crowd(&scene, 0); // and then nothing more
-    scene.node[0].due = scene.now;
-    scene_run(&scene, scene.now + FL_MS(10), NULL);
+    scene.net.node[0].due = scene.net.now;
+    net_run(&scene.net, scene.net.now + FL_MS(10));
     assert_true(count_of(&scene, 0, FL_SESSION_UPDATES_SENT) < 2 * CROWD);
-    scene_run(&scene, scene.now + FL_MS(990), NULL);
+    net_run(&scene.net, scene.net.now + FL_MS(990));
     assert_int_equal(count_of(&scene, 0, FL_SESSION_UPDATES_SENT), 2 * CROWD);
     scene_close(&scene);
 }
@@ -474,8 +471,7 @@ static void what_waits_for_the_budget_goes_when_there_is_some_without_another_fr
 static void what_is_old_is_told_to_a_late_comer_from_a_later_time_and_to_nobody_else(void **state)
 {
     Scene scene; // which checks that each shows to the bit what travelled
-    scene_open(&scene, 4, 8);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 4, 8, state);
     for (int32_t i = 0; i < 2; i++) { // the host's own, and one that it passes on
         (void)with_tank(&scene, i, 0, drive_circle);
         scene.node[i].tank[0].def.trigger.silence_ns = FL_FOREVER;
@@ -484,11 +480,11 @@ static void what_is_old_is_told_to_a_late_comer_from_a_later_time_and_to_nobody_
     for (int32_t i = 1; i < 5; i++) {
         scene_network(&scene, i, FL_MS(30), 0, 0);
     }
-    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    scene_start(&scene, 0);
     for (int32_t i = 1; i < 5; i++) {
-        assert_int_equal(scene_start(&scene, i), FL_OK);
-        FlTime joined = scene_clock(&scene, 0, scene.now) - scene_clock(&scene, 0, 0);
-        scene_run(&scene, scene.now + FL_SEC(12), NULL);
+        scene_start(&scene, i);
+        FlTime joined = net_local(&scene.net, 0) - net_local_at(&scene.net, 0, 0);
+        net_run(&scene.net, scene.net.now + FL_SEC(12));
         for (int32_t j = 0; j <= i; j++) {
             for (int32_t owner = 0; owner < 2; owner++) {
                 const SceneHeard *heard = &scene.node[j].heard[owner][0];
@@ -515,25 +511,25 @@ static void what_is_old_is_told_to_a_late_comer_from_a_later_time_and_to_nobody_
 static void a_state_behind_the_present_is_taken_although_the_motion_is_told_from_later(void **state)
 {
     Scene scene;
-    scene_open(&scene, 1, 8);
-    scene_seal_as(&scene, state);
-    assert_int_equal(scene_start(&scene, 0), FL_OK);
+    scene_open(&scene, 1, 8, state);
+    scene_start(&scene, 0);
     FlEntityDef def = fl_entity_def_default();
     def.trigger.silence_ns = FL_FOREVER;
     FlEntityId id;
-    FlSession *host = scene.node[0].session;
-    assert_int_equal(fl_entity_create(host, &def, &id), FL_OK);
+    FlSession *host = scene.net.node[0].session;
+    id = fl_entity_create(host, &def);
+    assert_int_not_equal(id.index1, 0);
     bool joined = false;
     for (FlTime at = FL_SEC(1); at < FL_SEC(12); at += FL_MS(16)) {
-        scene_run(&scene, at, NULL);
+        net_run(&scene.net, at);
         if (at > FL_SEC(10) && !joined) {
-            assert_int_equal(scene_start(&scene, 1), FL_OK);
+            scene_start(&scene, 1);
             joined = true;
         }
-        FlState behind = {.time = scene_clock(&scene, 0, at - FL_MS(80))}; // five frames
+        FlState behind = {.time = net_local_at(&scene.net, 0, at - FL_MS(80))}; // five frames
         assert_int_equal(fl_entity_set(host, id, &behind), FL_OK);
     }
-    scene_run(&scene, FL_SEC(13), NULL);
+    net_run(&scene.net, FL_SEC(13));
     assert_int_equal(count_of(&scene, 1, FL_SESSION_UPDATES_TAKEN), 1);
     scene_close(&scene);
 }
@@ -543,8 +539,7 @@ static void a_state_behind_the_present_is_taken_although_the_motion_is_told_from
 static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
 {
     Scene scene;
-    scene_open(&scene, 3, 2024);
-    scene_seal_as(&scene, state);
+    scene_open(&scene, 3, 2024, state);
     (void)with_tank(&scene, 0, 0, drive_circle);
     (void)with_tank(&scene, 0, 1, drive_stop_and_go);
     (void)with_tank(&scene, 1, 0, drive_straight);
@@ -559,14 +554,14 @@ static void a_scene_is_the_same_bytes_with_every_compiler(void **state)
     scene_network(&scene, 2, FL_MS(120), FL_MS(60), 100000);
     scene_network(&scene, 3, FL_MS(10), FL_MS(2), 100000);
     scene_start_all(&scene);
-    scene_run(&scene, FL_SEC(30), NULL);
-    print_message("             %lld datagrams, hash 0x%016llx\n", (long long)scene.datagram_count,
+    net_run(&scene.net, FL_SEC(30));
+    print_message("             %lld datagrams, hash 0x%016llx\n", (long long)scene.net.datagrams,
                   (unsigned long long)scene.hash);
-    assert_true(scene.datagram_count > 1000);
+    assert_true(scene.net.datagrams > 1000);
     // Of every byte sent: changes with anything that link, clock, motion or session say
     // differently.
-    assert_int_equal(scene.hash,
-                     scene.sealed ? UINT64_C(0xa177292f9dd24385) : UINT64_C(0x84b7a2b84ff6d7b2));
+    assert_int_equal(scene.hash, scene.net.sealed ? UINT64_C(0x3426c08f4b5b08a7)
+                                                  : UINT64_C(0xfd3792ef3a8f58da));
     scene_close(&scene);
 }
 

@@ -15,6 +15,8 @@
 #define NET_NODES 17
 #include "session_net.h"
 
+#include "agree/call.h"
+
 enum {
     PLAYERS = NET_NODES,
     TRIALS_PER_SESSION = 10,
@@ -64,7 +66,7 @@ static int32_t holder_at(const Scene *scene, int32_t node)
     const uint8_t *bytes;
     int32_t count;
     FlEntityId item = net_entity(&scene->net, node, scene->item);
-    if (fl_entity_state(session, item, &bytes, &count) != FL_OK || count != 2) {
+    if (fl_entity_state_get(session, item, &bytes, &count) != FL_OK || count != 2) {
         return -1; // not known
     }
     return bytes[0] | bytes[1] << 8;
@@ -94,7 +96,7 @@ static void decide(Scene *scene, int32_t node, const FlCall *call)
     uint8_t state[2];
     write_holder(call->key.from, state);
     FlResult result =
-        fl_call_answer(session, call, free, free ? state : NULL, 2, net_local(net, node));
+        fl_call_answer(session, net_local(net, node), call, free, free ? state : NULL, 2);
     assert_int_equal(result, FL_OK);
     int32_t caller = node_of_number(scene, call->key.from);
     if (caller < 0 || !free) {
@@ -132,7 +134,7 @@ static void call_for_it(Scene *scene, int32_t node)
     uint8_t bytes[FL_CALL_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    assert_true(fl_pickup_call_write(&w, &pickup));
+    assert_true(fl__pickup_call_write(&w, &pickup));
     uint8_t predicted[2];
     write_holder(net_number(net, node), predicted);
     FlCallDef call = {.kind = FL_CALL_PICKUP, .bytes = bytes, .count = fl_writer_size(&w)};
@@ -141,8 +143,8 @@ static void call_for_it(Scene *scene, int32_t node)
         call.predicted_count = 2;
     }
     uint32_t id;
-    FlResult result = fl_call_send(net->node[node].session, net_entity(net, node, scene->item),
-                                   &call, net_local(net, node), &id);
+    FlResult result = fl_call_send(net->node[node].session, net_local(net, node),
+                                   net_entity(net, node, scene->item), &call, &id);
     scene->player[node].waits = result == FL_OK;
     if (result == FL_OK && !scene->asked[node]) {
         scene->first[node] = id;
@@ -171,7 +173,7 @@ static void play(Scene *scene, int32_t node)
     Net *net = &scene->net;
     FlSession *session = net->node[node].session;
     FlNotice notice;
-    while (fl_session_poll(session, &notice) == FL_OK) {
+    while (fl_notice_take(session, &notice) == FL_OK) {
         totals.taken_over += notice.kind == FL_NOTICE_ENTITY_OURS ? 1 : 0;
     }
     FlCall call;
@@ -180,7 +182,7 @@ static void play(Scene *scene, int32_t node)
     }
     free_item(scene, node);
     FlCallDone done;
-    while (fl_call_done(session, net_local(net, node), &done) == FL_OK) {
+    while (fl_call_take_done(session, net_local(net, node), &done) == FL_OK) {
         learn(scene, node, &done);
     }
     Player *player = &scene->player[node];
@@ -263,7 +265,7 @@ static void go_wrong(Scene *scene, FlTopology topology)
         }
         FlEntityId item = net_entity(net, owner, scene->item);
         FlResult result =
-            fl_entity_give(net->node[owner].session, item, peer, net_local(net, owner));
+            fl_entity_give(net->node[owner].session, net_local(net, owner), item, peer);
         totals.given += result == FL_OK ? 1 : 0;
         scene->give_at = FL_FOREVER;
     }
@@ -364,13 +366,10 @@ static void make_item(Scene *scene)
     scene->item_of = (int32_t)fl_random_below(&net->random, PLAYERS);
     FlSession *session = net->node[scene->item_of].session;
     FlEntityDef def = fl_entity_def_default();
-    def.stays = true;
+    def.survives_owner = true;
     def.kind = ITEM;
     FlEntityId item;
-    FlEntityStatus status;
-    assert_int_equal(fl_entity_create(session, &def, &item), FL_OK);
-    assert_int_equal(fl_entity_status(session, item, &status), FL_OK);
-    scene->item = status.number;
+    scene->item = net_make(net, scene->item_of, &def, &item);
     uint8_t held[2];
     write_holder(NOBODY, held);
     assert_int_equal(fl_entity_state_set(session, item, held, 2), FL_OK);
@@ -411,8 +410,7 @@ static void end_trial(Scene *scene)
     int32_t owner = owner_node(scene);
     assert_true(owner >= 0);
     FlEntityId item = net_entity(net, owner, scene->item);
-    assert_int_equal(fl_entity_destroy(net->node[owner].session, item, net_local(net, owner)),
-                     FL_OK);
+    assert_int_equal(fl_entity_destroy(net->node[owner].session, item), FL_OK);
     int32_t host = host_node(scene);
     for (int32_t i = 0; i < PLAYERS; i++) {
         if (net->node[i].session == NULL) {
@@ -481,15 +479,12 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology)
     net_open(net, seed, topology, false);
     net->weather = net_storm(&net->random, 20);
     net->def.peer_capacity = PLAYERS;
-    net->def.line_capacity = PLAYERS;
-    net->def.item_capacity = 256;
+    net->def.tuning.direct_capacity = PLAYERS;
+    net->def.tuning.item_capacity = 256;
     net->def.entity_capacity = 16;
-    net->def.link.timeout_ns = FL_SEC(2);
-    net->def.link.keep_alive_ns = FL_MS(400);
-    for (int32_t i = 0; i < PLAYERS; i++) {
-        net_start(net, i);
-    }
-    net_gather(net);
+    net->def.timeout_ns = FL_SEC(2);
+    net->def.tuning.link.keep_alive_ns = FL_MS(400);
+    net_start_together(net, PLAYERS);
 }
 
 static void sixteen_players_take_one_thing_at_once_and_one_of_those_left_has_it(void **state)

@@ -3,8 +3,10 @@
 // changes that come fast are looked at together. Where nobody is introduced no sender writes it.
 //
 // A visit is seen by putting the ledger wrong on purpose: whoever looks at that pair puts it right.
-#include "core/private.h"
+#include "session_inside.h"
 #include "session_net.h"
+
+#include "send/send.h"
 
 enum { OWNER = 1, SAYER = 2, OTHER = 3, NODES = 4 };
 
@@ -30,37 +32,36 @@ static void open_scene(Scene *scene, FlTopology topology)
         net_frame(net);
         assert_int_equal(net_walk_step(net, &walk), FL_OK);
     }
-    for (int32_t f = 0; f < 200; f++) {
-        net_frame(net);
-    }
+    net_frames(net, 200);
 }
 
 static void say(Scene *scene, int32_t whom, bool direct)
 {
     FlSession *session = scene->net.node[SAYER].session;
     int32_t member = net_number(&scene->net, whom);
-    FlReachMessage reach = {(uint16_t)member, session->members[member].incarnation, direct};
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    ReachMessage reach = {(uint16_t)member, inside_incarnation(session, member), direct};
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    fl_reach_message_write(&w, &reach);
-    assert_int_equal(fl__tell_host(session, &w), FL_OK);
+    fl__reach_message_write(&w, &reach);
+    assert_int_equal(fl__host_send(session, &w), FL_OK);
 }
 
 // Of the pair of somebody's entity and the one who says it, at the host.
 static bool watched(const Scene *scene, int32_t whose)
 {
     FlSession *host = scene->net.node[0].session;
-    int32_t line = host->members[net_number(&scene->net, SAYER)].line;
-    return fl_ledger_watches(host->ledger, host->by_number[scene->number[whose]], line);
+    int32_t line = inside_line_of(host, net_number(&scene->net, SAYER));
+    return fl__ledger_watches(fl__ledger(host), fl__entity_slot_of(host, scene->number[whose]),
+                              line);
 }
 
 static void put_wrong(Scene *scene, int32_t whose, bool watch)
 {
     FlSession *host = scene->net.node[0].session;
-    int32_t line = host->members[net_number(&scene->net, SAYER)].line;
-    int32_t slot = host->by_number[scene->number[whose]];
-    fl_ledger_watch(host->ledger, slot, line, watch, net_time(&scene->net, 0));
+    int32_t line = inside_line_of(host, net_number(&scene->net, SAYER));
+    int32_t slot = fl__entity_slot_of(host, scene->number[whose]);
+    fl_ledger_watch(fl__ledger(host), slot, line, watch, net_time(&scene->net, 0));
     assert_int_equal(watched(scene, whose), watch);
 }
 
@@ -107,9 +108,7 @@ static void a_change_costs_what_that_member_owns_and_fast_ones_count_once(void *
     assert_true(watched(&scene, OTHER));       // of whom nothing was said
     for (int32_t last = 0; last < 2; last++) { // and the last word counts
         say(&scene, OWNER, last == 1);
-        for (int32_t f = 0; f < 10; f++) {
-            net_frame(net);
-        }
+        net_frames(net, 10);
         assert_int_equal(watched(&scene, OWNER), last == 0);
     }
     net_close(net);
@@ -123,9 +122,7 @@ static void where_nobody_is_introduced_it_is_malformed(void **state)
     FlSession *host = scene.net.node[0].session;
     uint64_t malformed = fl_session_count(host, FL_SESSION_MALFORMED);
     say(&scene, OWNER, true);
-    for (int32_t f = 0; f < 10; f++) {
-        net_frame(&scene.net);
-    }
+    net_frames(&scene.net, 10);
     assert_int_equal(fl_session_count(host, FL_SESSION_MALFORMED), malformed + 1);
     assert_true(watched(&scene, OWNER)); // it is passed on as before
     net_close(&scene.net);

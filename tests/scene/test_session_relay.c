@@ -54,8 +54,7 @@ static void note_told(Scene *scene, Thing *thing)
         return;
     }
     assert_true(count < TOLD);
-    FlResult result = fl_entity_pose(net->node[owner].session, id, net_local(net, owner), &pose);
-    assert_int_equal(result, FL_OK);
+    assert_true(fl_entity_pose_at(net->node[owner].session, net_local(net, owner), id, &pose));
     Told told = {status.newest, net_time(net, owner), pose.position, pose.velocity};
     thing->told[thing->told_count++] = told;
 }
@@ -119,7 +118,7 @@ static void look(Scene *scene, const Thing *thing, int32_t node)
     FlTime time = fl_session_time(session, soon);
     if (fl_entity_status(session, id, &status) != FL_OK || status.newest == FL_FOREVER ||
         status.newest > time || fl_session_time_error(session) == FL_FOREVER ||
-        fl_entity_pose(session, id, soon, &pose) != FL_OK) {
+        !fl_entity_pose_at(session, soon, id, &pose)) {
         return;
     }
     scene->looked++;
@@ -169,10 +168,10 @@ static bool agrees(const Scene *scene, const Thing *thing, int32_t node)
     int32_t count;
     int32_t truth_count;
     FlEntityId own = net_entity(net, thing->walk.owner, thing->walk.number);
-    assert_int_equal(fl_entity_state(owner, own, &truth, &truth_count), FL_OK);
+    assert_int_equal(fl_entity_state_get(owner, own, &truth, &truth_count), FL_OK);
     return fl_entity_status(session, id, &status) == FL_OK && status.newest != FL_FOREVER &&
            status.newest >= thing->told[thing->told_count - 1].stamp &&
-           fl_entity_state(session, id, &state, &count) == FL_OK && count == truth_count &&
+           fl_entity_state_get(session, id, &state, &count) == FL_OK && count == truth_count &&
            (count == 0 || memcmp(state, truth, (size_t)count) == 0) &&
            status.owner.index1 == (uint32_t)net_number(net, thing->walk.owner) + 1;
 }

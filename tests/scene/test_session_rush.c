@@ -1,64 +1,30 @@
 // A crowd that arrives at once: 64 players ask in the same millisecond, and all play soon after,
 // through the host, directly or both, sealed or not; also where the host's upload is a home's.
 #define NET_NODES 65
+#define NET_FLIGHT 16384
 #include "session_net.h"
 
 enum {
     PLAYERS = 64,
-    DIRECT = 16, // lines of a client, as `fairlead bots` has
-    FLIGHT = 16384,
-    FRAME_MS = 50,        // of a game
+    DIRECT = 16,          // lines of a client, as `fairlead bots` has
+    FRAME_HZ = 20,        // of a game
     HOME_BYTES_S = 32000, // an upload that cannot carry what all there want
 };
 
 typedef struct Rush {
     Net net;
-    FlTime due[NET_NODES]; // true time of each node's deadline
-    FlTime frame;
     NetWalk walk[NET_NODES];
     FlTime running_at[NET_NODES], playing_at[NET_NODES]; // 0: not yet
 } Rush;
 
 // ---------------------------------------------------------------- running
 
-static void rush_pump(Rush *rush, int32_t i)
+static void rush_play(Net *net, int32_t i)
 {
-    Net *net = &rush->net;
-    net_pump(net, i);
-    FlTime due = net_true(net, i, fl_session_deadline(net->node[i].session, net_local(net, i)));
-    rush->due[i] = due > net->now ? due : net->now + FL_US(10);
-}
-
-static void rush_deliver(Rush *rush)
-{
-    Net *net = &rush->net;
-    FlFlightPacket packet;
-    bool heard[NET_NODES] = {false};
-    while (fl_flight_take(net->flight, net->now, &packet, 1) == 1) {
-        int32_t from = (int32_t)(packet.tag >> 48);
-        int32_t to = (int32_t)(packet.tag >> 32 & 0xffff);
-        FlAddress address = net_address(from, (uint16_t)(packet.tag >> 16));
-        fl_session_receive(net->node[to].session, address, packet.data, packet.bytes,
-                           net_local(net, to));
-        heard[to] = true;
-    }
-    for (int32_t i = 0; i < net->count; i++) {
-        if (heard[i]) {
-            rush_pump(rush, i);
-        }
-    }
-}
-
-static void rush_play(Rush *rush, int32_t i)
-{
-    Net *net = &rush->net;
+    Rush *rush = (Rush *)net; // its first member
     FlSession *session = net->node[i].session;
-    FlNotice notice;
-    while (fl_session_poll(session, &notice) == FL_OK) {
-    }
-    if (fl_session_state(session) == FL_SESSION_RUNNING && rush->running_at[i] == 0) {
-        rush->running_at[i] = net->now;
-    }
+    net_drop_notices(session);
+    rush->running_at[i] = net->node[i].running_at < 0 ? 0 : net->node[i].running_at;
     FlEntityDef def = fl_entity_def_default();
     NetWalk *walk = &rush->walk[i];
     if (rush->playing_at[i] == 0 && net_in(net, i) && net_walk_begin(net, walk, i, &def) == FL_OK) {
@@ -68,30 +34,7 @@ static void rush_play(Rush *rush, int32_t i)
         walk->turn_rate = 1.0;
         (void)(net_walk_step(net, walk) == FL_OK);
     }
-    rush_pump(rush, i);
-}
-
-static void rush_run(Rush *rush, FlTime until)
-{
-    Net *net = &rush->net;
-    while (net->now < until) {
-        FlTime next = fl_flight_next(net->flight);
-        next = rush->frame < next ? rush->frame : next;
-        for (int32_t i = 0; i < net->count; i++) {
-            next = rush->due[i] < next ? rush->due[i] : next;
-        }
-        net->now = next > net->now ? next : net->now;
-        rush_deliver(rush);
-        bool frame = net->now >= rush->frame;
-        rush->frame += frame ? FL_MS(FRAME_MS) : 0;
-        for (int32_t i = 0; i < net->count; i++) {
-            if (frame) {
-                rush_play(rush, i);
-            } else if (rush->due[i] <= net->now) {
-                rush_pump(rush, i);
-            }
-        }
-    }
+    net->node[i].due = net->now;
 }
 
 static Rush *rush_open(FlTopology topology, bool sealed, double upload_bytes_s)
@@ -100,25 +43,21 @@ static Rush *rush_open(FlTopology topology, bool sealed, double upload_bytes_s)
     assert_non_null(rush);
     Net *net = &rush->net;
     net_open(net, 22, topology, sealed);
-    fl_flight_destroy(net->flight);
-    FlFlightDef flight = fl_flight_def_default();
-    flight.capacity = FLIGHT;
-    assert_int_equal(fl_flight_create(&flight, &net->flight), FL_OK);
+    net->frame_hz = FRAME_HZ;
+    net->drive = rush_play;
     net->def.peer_capacity = PLAYERS;
-    net->def.line_capacity = DIRECT;
+    net->def.tuning.direct_capacity = DIRECT;
     net->def.world.entity_capacity = 4 * NET_NODES;
     net->def.entity_capacity = 4 * NET_NODES;
-    net->def.item_capacity = 256;
-    net->def.path_capacity = 16;
-    net->def.gather_ns = FL_MS(5);
+    net->def.tuning.item_capacity = 256;
+    net->def.tuning.path_capacity = 16;
+    net->def.tuning.gather_ns = FL_MS(5);
     net->def.join_timeout_ns = fl_session_def_default().join_timeout_ns;
     net->def.upload_bytes_s = upload_bytes_s;
     net_start(net, 0);
     net->def.upload_bytes_s = 0.0;
-    rush_pump(rush, 0);
     for (int32_t i = 1; i <= PLAYERS; i++) {
         net_start(net, i);
-        rush->due[i] = net->now;
     }
     return rush;
 }
@@ -152,8 +91,8 @@ static int32_t fewest_seen(Rush *rush)
             FlPose pose;
             FlEntityId id = net_entity(&rush->net, i, rush->walk[of].number);
             seen += rush->playing_at[of] != 0 && of != i && id.index1 != 0 &&
-                            fl_entity_pose(rush->net.node[i].session, id, net_local(&rush->net, i),
-                                           &pose) == FL_OK
+                            fl_entity_pose_at(rush->net.node[i].session, net_local(&rush->net, i),
+                                              id, &pose)
                         ? 1
                         : 0;
         }
@@ -176,7 +115,7 @@ static void check_rush(FlTopology topology, bool sealed, double upload_bytes_s, 
     bool all_seen = upload_bytes_s == 0.0;
     Rush *rush = rush_open(topology, sealed, upload_bytes_s);
     while (rush->net.now < until && !is_done(rush, topology, all_seen)) {
-        rush_run(rush, rush->net.now + FL_MS(100));
+        net_run(&rush->net, rush->net.now + FL_MS(100));
     }
     int32_t outside;
     int32_t idle;
@@ -188,7 +127,7 @@ static void check_rush(FlTopology topology, bool sealed, double upload_bytes_s, 
                   fl_span_seconds(playing), idle, (long long)rush->net.datagrams);
     net_print(&rush->net, 0);
     for (int32_t i = 1; i <= PLAYERS; i++) {
-        assert_string_equal(fl_session_trouble(rush->net.node[i].session), "");
+        assert_string_equal(fl_session_end_text(rush->net.node[i].session), "");
     }
     assert_int_equal(outside, 0);
     assert_int_equal(idle, 0);

@@ -29,12 +29,9 @@ static void match_open(Match *match, FlTopology topology, bool sealed)
 {
     Net *net = &match->net;
     net_open(net, 26, topology, sealed);
-    net->def.item_capacity = ITEMS;
+    net->def.tuning.item_capacity = ITEMS;
     FlEntityDef def = fl_entity_def_default();
-    for (int32_t i = 0; i <= CLIENTS; i++) {
-        net_start(net, i);
-    }
-    net_gather(net);
+    net_start_together(net, CLIENTS + 1);
     for (int32_t i = 1; i <= CLIENTS; i++) {
         assert_int_equal(net_walk_begin(net, &match->walk[i], i, &def), FL_OK);
     }

@@ -35,9 +35,7 @@ static void running_means_in_over_bad_lines(void **state)
     for (uint64_t seed = 1; seed <= 96; seed++) {
         net_open(&net, seed, (FlTopology)(seed % 3), seed % 2 == 0);
         net.weather = net_storm(&net.random, 40);
-        for (int32_t i = 0; i < NODES; i++) {
-            net_start(&net, i);
-        }
+        net_start_all(&net, NODES);
         FlTime until = net.now + FL_SEC(30);
         while (running(&net) < NODES && net.now < until) {
             net_run(&net, net.now + FL_MS(STEP_MS));
@@ -58,7 +56,7 @@ static int32_t turns_until_the_end(Net *net, int32_t node)
     while (fl_session_state(session) != FL_SESSION_ENDED) {
         net_pump(net, node);
         FlTime deadline = net_true(net, node, fl_session_deadline(session, net_local(net, node)));
-        FlTime wait = fl_flight_next(net->flight);
+        FlTime wait = fl__flight_next(net->flight);
         wait = deadline < wait ? deadline : wait;
         assert_true(wait != FL_FOREVER); // it would never return
         net->now = wait > net->now ? wait : net->now;
@@ -88,9 +86,7 @@ static void a_loop_over_deadlines_ends_when_the_host_is_gone(void **state)
     static Net net;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         net_open(&net, seed, FL_TOPOLOGY_STAR, seed % 2 == 0);
-        net_start(&net, 0);
-        net_start(&net, 1);
-        net_gather(&net);
+        net_start_together(&net, 2);
         if (seed <= 2) {
             net_leave(&net, 0);
         } else {
@@ -108,9 +104,7 @@ static void the_deadline_of_an_ended_session_is_now_and_then_soon(void **state)
     static Net net;
     for (uint64_t seed = 1; seed <= 2; seed++) {
         net_open(&net, seed, FL_TOPOLOGY_STAR, seed % 2 == 0);
-        net_start(&net, 0);
-        net_start(&net, 1);
-        net_gather(&net);
+        net_start_together(&net, 2);
         fl_session_leave(net.node[1].session, net_local(&net, 1));
         net_pump(&net, 1);
         FlTime now = net_local(&net, 1);

@@ -62,7 +62,7 @@ static void who_asked_and_never_spoke_gets_no_more_than_it_sent(void **state)
     int32_t said = 0;
     make_join(join, protocol_of(&f.def.world), 4711);
     give(&f, join, JOIN_SIZE);
-    for (FlTime end = f.now + 2 * f.def.link.timeout_ns; f.now < end; f.now += FL_MS(100)) {
+    for (FlTime end = f.now + 2 * f.def.timeout_ns; f.now < end; f.now += FL_MS(100)) {
         said += answers(&f, answer, &size);
     }
     assert_int_equal(fl_peer_count(f.session), 0);
@@ -93,7 +93,7 @@ static void a_refusal_names_its_reason(void **state)
     make_join(join, protocol_of(&f.def.world) + 1, 4711);
     give(&f, join, JOIN_SIZE);
     assert_int_equal(fl_session_deadline(f.session, f.now), f.now);
-    assert_int_equal(outgoing(&f, answer), REFUSE_SIZE);
+    assert_int_equal(outgoing(&f, answer), REFUSE_SIZE + 8); // and the world's fields
     const uint8_t expected[REFUSE_SIZE] = {0, 0, 3, 4711 & 255, 4711 >> 8, 0, 0, 0, 0, 0, 0, 2};
     assert_memory_equal(answer, expected, REFUSE_SIZE);
     assert_int_equal(outgoing(&f, answer), 0);
@@ -102,10 +102,10 @@ static void a_refusal_names_its_reason(void **state)
     for (uint8_t reason = 0; reason < 5; reason++) {
         open_session(&f, FL_ROLE_CLIENT);
         assert_int_equal(outgoing(&f, answer), JOIN_SIZE);
-        uint8_t refuse[REFUSE_SIZE] = {0, 0, 3};
+        uint8_t refuse[REFUSE_SIZE + 8] = {0, 0, 3};
         memcpy(refuse + 3, answer + 11, 8);
         refuse[11] = reason;
-        give(&f, refuse, REFUSE_SIZE);
+        give(&f, refuse, REFUSE_SIZE + (reason == 2 ? 8 : 0));
         bool real = reason >= 1 && reason <= 3; // 3: the host is sealed
         assert_int_equal(fl_session_state(f.session), real ? FL_SESSION_ENDED : FL_SESSION_JOINING);
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), real ? 0 : 1);
@@ -123,7 +123,7 @@ static void a_client_asks_as_it_is_written(void **state)
     make_join(expected, protocol_of(&f.def.world), get(bytes + 11, 8));
     assert_memory_equal(bytes, expected, JOIN_SIZE);
     assert_int_equal(outgoing(&f, bytes), 0);
-    f.now += f.def.join_every_ns;
+    f.now += f.def.tuning.join_every_ns;
     assert_int_equal(outgoing(&f, bytes), JOIN_SIZE);
     assert_memory_equal(bytes, expected, JOIN_SIZE);
     close_all(&f);
@@ -180,15 +180,16 @@ static void an_answer_that_no_host_would_give_is_dropped_and_counted(void **stat
             assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), ++dropped);
         }
     }
-    fl_session_receive(f.session, scene_address(2), bytes, ACCEPT_SIZE, f.now); // not our host
+    fl_session_receive(f.session, net_address(2, NET_PORT), bytes, ACCEPT_SIZE,
+                       f.now); // not our host
     assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), ++dropped);
-    f.now += f.def.join_every_ns;
+    f.now += f.def.tuning.join_every_ns;
     assert_int_equal(outgoing(&f, bytes), JOIN_SIZE); // none of these was an answer
     make_accept(bytes, nonce, 0x1234);
     give(&f, bytes, ACCEPT_SIZE);
     give(&f, bytes, ACCEPT_SIZE); // said twice
     assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), dropped);
-    f.now += f.def.join_every_ns;
+    f.now += f.def.tuning.join_every_ns;
     while (outgoing(&f, bytes) > 0) {
         assert_int_not_equal(get(bytes, 2), 0); // asks no more
     }
@@ -251,7 +252,7 @@ static void a_welcome_to_more_players_than_we_have_room_for_ends_it_with_advice(
     make_welcome(bytes, &f.welcome);
     give_payload(&f, bytes, WELCOME_SIZE);
     assert_int_equal(fl_session_state(f.session), FL_SESSION_ENDED);
-    assert_non_null(strstr(fl_session_trouble(f.session), "peer_capacity"));
+    assert_non_null(strstr(fl_session_end_text(f.session), "peer_capacity"));
     close_all(&f);
 }
 
@@ -277,7 +278,8 @@ static void a_goodbye_is_believed_only_with_nonce_and_conversation(void **state)
         make_accept(bye, f.nonce, f.conversation);
         bye[2] = 4;
         bye[BYE_SIZE] = 0;
-        fl_session_receive(f.session, scene_address(2), bye, BYE_SIZE, f.now); // from elsewhere
+        fl_session_receive(f.session, net_address(2, NET_PORT), bye, BYE_SIZE,
+                           f.now); // from elsewhere
         give(&f, bye, BYE_SIZE - 1);
         give(&f, bye, BYE_SIZE + 1);
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 3);
@@ -302,7 +304,7 @@ static void being_sent_away_is_believed_only_from_the_host_and_with_a_reason(voi
         } else {
             open_host(&f);
         }
-        uint8_t away[AWAY_SIZE + 1] = {0};
+        uint8_t away[AWAY_SIZE + FL_AWAY_TEXT] = {0};
         make_accept(away, f.nonce, f.conversation);
         away[2] = 6;
         uint64_t bad = 0;
@@ -321,7 +323,7 @@ static void being_sent_away_is_believed_only_from_the_host_and_with_a_reason(voi
             away[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
         give(&f, away, AWAY_SIZE - 1);
-        give(&f, away, AWAY_SIZE + 1);
+        give(&f, away, AWAY_SIZE + FL_AWAY_TEXT); // too long a text
         assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 2);
         assert_int_equal(fl_peer_count(f.session), 1);
         if (client == 1) {
@@ -329,7 +331,7 @@ static void being_sent_away_is_believed_only_from_the_host_and_with_a_reason(voi
             give(&f, away, AWAY_SIZE); // it is said more than once
             assert_int_equal(count_of(&f, FL_SESSION_BAD_JOIN), bad + 2);
             assert_int_equal(fl_session_state(f.session), FL_SESSION_ENDED);
-            const char *why = fl_session_trouble(f.session);
+            const char *why = fl_session_end_text(f.session);
             assert_non_null(strstr(why, fl_left_text(FL_LEFT_BEHIND)));
         }
         close_all(&f);
@@ -343,15 +345,15 @@ static void a_datagram_from_nobody_we_know_is_dropped_and_counted(void **state)
     open_host(&f);
     uint8_t bytes[FL_SESSION_DATAGRAM_BYTES + 1];
     memset(bytes, 7, sizeof bytes);
-    fl_session_receive(f.session, scene_address(2), bytes, 100, f.now);
-    fl_session_receive(f.session, scene_address(2), bytes, 1, f.now);
+    fl_session_receive(f.session, net_address(2, NET_PORT), bytes, 100, f.now);
+    fl_session_receive(f.session, net_address(2, NET_PORT), bytes, 1, f.now);
     assert_int_equal(count_of(&f, FL_SESSION_STRANGER), 2);
     give(&f, bytes, FL_SESSION_DATAGRAM_BYTES + 1);
     give(&f, bytes, 0);
     assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), 2);
     give(&f, bytes, 100); // from a peer, but of another conversation: the link's to count
     FlLinkStats stats;
-    assert_int_equal(fl_peer_stats(f.session, fl_peer_of_number(f.session, 1), f.now, &stats),
+    assert_int_equal(fl_peer_stats(f.session, f.now, fl_peer_of_number(f.session, 1), &stats),
                      FL_OK);
     assert_int_equal(stats.drops[FL_LINK_DROP_CONVERSATION], 1);
     assert_int_equal(entity_count(&f), 0);

@@ -1,4 +1,5 @@
 // What members may send to a session, byte by byte: what is taken, what is dropped and counted.
+#include "session_inside.h"
 #include "session_stranger.h"
 
 static void a_peer_may_speak_of_its_own_entities_only(void **state)
@@ -10,7 +11,8 @@ static void a_peer_may_speak_of_its_own_entities_only(void **state)
     uint32_t count = (uint32_t)f.count;
     FlEntityDef def = fl_entity_def_default();
     FlEntityId ours;
-    assert_int_equal(fl_entity_create(f.session, &def, &ours), FL_OK);
+    ours = fl_entity_create(f.session, &def);
+    assert_int_not_equal(ours.index1, 0);
     const uint32_t foreign[] = {0, first - 1, first + count, 1023};
     for (uint64_t i = 0; i < 4; i++) {
         give_update(&f, foreign[i], 0, host_time(&f), 1.0);
@@ -31,7 +33,8 @@ static void a_host_may_speak_of_everybodys_entities_but_not_of_ours(void **state
     open_client(&f);
     FlEntityDef def = fl_entity_def_default();
     FlEntityId ours;
-    assert_int_equal(fl_entity_create(f.session, &def, &ours), FL_OK);
+    ours = fl_entity_create(f.session, &def);
+    assert_int_not_equal(ours.index1, 0);
     give_update(&f, 100, 0, host_time(&f), 1.0);
     assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 1);
     assert_int_equal(entity_count(&f), 1);
@@ -72,9 +75,9 @@ static void an_update_is_placed_at_its_arrival_as_the_sender_will_hear_of_it(voi
         f.now += FL_US(137) * i;
         FlTime told = host_time(&f);
         give_update(&f, (uint32_t)f.first, 0, told, 5.0);
-        FlEntityId none = {0};
-        FlEntityId id = fl_entity_next(f.session, none);
-        const FlShow *show = &fl__entity_find(f.session, id)->show;
+        FlEntityId id = {0};
+        (void)fl_entity_next(f.session, &id);
+        const FlShow *show = inside_show(f.session, id);
         FlTime rounded = f.now - (f.now - joined) % FL_LINK_STEP_NS;
         assert_int_equal(fl_path_at(&show->placed, FL_FOREVER)->from,
                          fl_session_time(f.session, rounded));
@@ -137,7 +140,7 @@ static int32_t make_section(uint8_t *bytes, int32_t kind)
         put(bytes + 4, 10, 4);
         bytes[8] = 3;
         return 9 + 3 * 2;
-    case 6: // MAPPING
+    case 6: // CLOCK_OFFSET
         bytes[1] = 1;
         return 2 + 17;
     case 7: // REPORT
@@ -210,42 +213,51 @@ static void what_is_the_hosts_to_say_a_client_may_not(void **state)
     (void)state;
     Fixture f;
     open_host(&f);
-    uint8_t bytes[FL_GROUP_MESSAGE_BYTES];
+    uint8_t bytes[MESSAGE_SHORT];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
-    FlMemberMessage member = {.number = 5, .incarnation = 1, .present = true};
-    fl_member_message_write(&writer, &member);
+    MemberMessage member = {.number = 5, .incarnation = 1, .present = true};
+    fl__member_message_write(&writer, &member);
     give_message(&f, bytes, fl_writer_size(&writer));
-    assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), 1);
+    assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 1);
     assert_int_equal(fl_peer_count(f.session), 1);
     fl_writer_init(&writer, bytes, sizeof bytes);
-    FlMeetMessage meet = {.member = 1, .incarnation = 1, .conversation = 7};
-    meet.address = scene_address(3);
-    fl_meet_message_write(&writer, &meet);
+    MeetMessage meet = {.member = 1, .incarnation = 1, .conversation = 7};
+    meet.address = net_address(3, NET_PORT);
+    fl__meet_message_write(&writer, &meet);
     give_message(&f, bytes, fl_writer_size(&writer));
-    assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), 2);
-    FlEntityEndMessage end = {0, 0}; // the host's entity
+    assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 2);
+    EntityEndMessage end = {0, 0}; // the host's entity
     FlEntityDef def = fl_entity_def_default();
     FlEntityId ours;
-    assert_int_equal(fl_entity_create(f.session, &def, &ours), FL_OK);
+    ours = fl_entity_create(f.session, &def);
+    assert_int_not_equal(ours.index1, 0);
     fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_entity_end_message_write(&writer, &end);
+    fl__entity_end_message_write(&writer, &end);
     give_message(&f, bytes, fl_writer_size(&writer));
-    FlGiveMessage present = {0, 0, 1};
+    GiveMessage present = {0, 0, 1};
     fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_give_message_write(&writer, &present);
+    fl__give_message_write(&writer, &present);
     give_message(&f, bytes, fl_writer_size(&writer));
-    FlScopeMessage scope = {0, 0, 1, true};
+    ScopeMessage scope = {0, 0, 1, true, false};
     fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_scope_message_write(&writer, &scope);
+    fl__scope_message_write(&writer, &scope);
     give_message(&f, bytes, fl_writer_size(&writer));
-    assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 3);
+    assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 5);
     assert_true(fl_entity_is_ours(f.session, ours));
-    FlEventHead head = {.from = 0, .type = 9}; // in the host's name
+    for (int32_t i = 0; i < ROUTED_KINDS; i++) { // in the host's name
+        RouteHead head = {.kind = (uint8_t)(MESSAGE_EVENT + i), .from = 0, .to_count = 0};
+        fl_writer_init(&writer, bytes, sizeof bytes);
+        fl__route_head_write(&writer, &head);
+        fl_writer_put(&writer, 9, 16);
+        give_message(&f, bytes, fl_writer_size(&writer));
+        assert_int_equal(count_of(&f, FL_SESSION_FOREIGN), 6 + i);
+    }
+    RouteHead short_one = {.kind = MESSAGE_EVENT, .from = 1}; // without a type
     fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_event_head_write(&writer, &head);
+    fl__route_head_write(&writer, &short_one);
     give_message(&f, bytes, fl_writer_size(&writer));
-    assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), 3);
+    assert_int_equal(count_of(&f, FL_SESSION_MALFORMED), 1);
     FlEvent event;
     assert_int_equal(fl_event_take(f.session, &event), FL_NOT_FOUND);
     close_all(&f);
@@ -264,9 +276,7 @@ static void more_entities_than_there_is_room_for_are_dropped_and_counted(void **
     assert_int_equal(count_of(&f, FL_SESSION_NO_ROOM), 5);
     assert_int_equal(entity_count(&f), room);
     FlEntityDef def = fl_entity_def_default();
-    FlEntityId id;
-    assert_int_equal(fl_entity_create(f.session, &def, &id), FL_FULL);
-    assert_int_equal(id.index1, 0);
+    assert_int_equal(fl_entity_create(f.session, &def).index1, 0);
     close_all(&f);
 }
 

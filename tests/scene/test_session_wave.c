@@ -26,9 +26,12 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology, bool se
 
 static void run(Scene *scene, int32_t frames)
 {
-    for (int32_t f = 0; f < frames; f++) {
-        net_frame(&scene->net);
-    }
+    net_frames(&scene->net, frames);
+}
+
+static uint32_t word_of(int32_t member, uint8_t value)
+{
+    return (uint32_t)member | (uint32_t)value << 16;
 }
 
 static void show_all(Scene *scene, uint8_t value)
@@ -36,9 +39,9 @@ static void show_all(Scene *scene, uint8_t value)
     for (int32_t i = 0; i < NODES; i++) {
         if (scene->net.node[i].session != NULL) {
             Wave *wave = &scene->wave[i];
-            int32_t self = fl__self(wave->session);
-            wave->shown[self] = (uint8_t)(value + i);
-            wave_send(wave, self, wave->shown[self], FL__NONE, true);
+            int32_t self = wave->session->self;
+            wave->word[self] = word_of(self, (uint8_t)(value + i));
+            wave_send(wave, wave->word[self], FL__NONE, true);
         }
     }
 }
@@ -50,13 +53,13 @@ static void check_seen(const Scene *scene, uint8_t value)
         for (int32_t of = 0; of < NODES; of++) {
             if (scene->net.node[at].session != NULL && scene->net.node[of].session != NULL) {
                 int32_t member = net_number(&scene->net, of);
-                assert_int_equal(scene->wave[at].shown[member], value + of);
+                assert_int_equal(scene->wave[at].word[member] >> 16, value + of);
             }
         }
     }
 }
 
-static void everybody_sees_everybodys_newest_and_hears_of_each(void **state)
+static void everybody_sees_everybodys_newest_and_receives_each(void **state)
 {
     (void)state;
     static Scene scene;
@@ -71,8 +74,8 @@ static void everybody_sees_everybodys_newest_and_hears_of_each(void **state)
         check_seen(&scene, (uint8_t)(10 * 20));
         for (int32_t at = 0; at < NODES; at++) {
             for (int32_t of = 0; of < NODES; of++) {
-                uint32_t told = scene.wave[at].told[net_number(&scene.net, of)];
-                assert_int_equal(told, at == of ? 0 : 20); // once each, whatever got lost
+                uint32_t received = scene.wave[at].received[net_number(&scene.net, of)];
+                assert_int_equal(received, at == of ? 0 : 20); // once each, whatever got lost
             }
             assert_true(scene.wave[at].delivered > 10); // of 20 at least, and some were overtaken
             assert_int_equal(scene.wave[at].refused, 0);
@@ -109,20 +112,20 @@ static void nobody_waves_for_another(void **state)
     show_all(&scene, 10);
     run(&scene, 100);
     int32_t victim = net_number(&scene.net, 2);
-    scene.wave[1].shown[victim] = 99;
-    wave_send(&scene.wave[1], victim, 99, FL__NONE, true);
+    scene.wave[1].word[victim] = word_of(victim, 99);
+    wave_send(&scene.wave[1], word_of(victim, 99), FL__NONE, true);
     run(&scene, 100);
     assert_true(scene.wave[0].refused >= 2); // the section and the message
-    assert_int_equal(scene.wave[0].shown[victim], 12);
-    assert_int_equal(scene.wave[3].shown[victim], 12);
-    assert_int_equal(scene.wave[3].told[victim], 1);
+    assert_int_equal(scene.wave[0].word[victim] >> 16, 12);
+    assert_int_equal(scene.wave[3].word[victim] >> 16, 12);
+    assert_int_equal(scene.wave[3].received[victim], 1);
     net_close(&scene.net);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_sees_everybodys_newest_and_hears_of_each),
+        cmocka_unit_test(everybody_sees_everybodys_newest_and_receives_each),
         cmocka_unit_test(it_survives_a_change_of_host),
         cmocka_unit_test(nobody_waves_for_another),
     };

@@ -25,10 +25,10 @@ static double age_at(const Scene *scene, int32_t node, int32_t whose)
     FlEntityStatus status;
     FlEntityId id = net_entity(net, node, scene->walk[whose].number);
     if (fl_entity_status(net->node[node].session, id, &status) != FL_OK ||
-        status.heard == FL_FOREVER) {
+        status.received == FL_FOREVER) {
         return (double)INFINITY;
     }
-    return fl_span_seconds(net_time(net, node) - status.heard);
+    return fl_span_seconds(net_time(net, node) - status.received);
 }
 
 static bool is_direct(const Net *net, int32_t a, int32_t b)
@@ -94,9 +94,7 @@ static void open_scene(Scene *scene, uint64_t seed, FlTopology topology, bool se
 {
     memset(scene, 0, sizeof *scene);
     net_open(&scene->net, seed, topology, sealed);
-    for (int32_t i = 0; i < NODES; i++) {
-        net_start(&scene->net, i);
-    }
+    net_start_all(&scene->net, NODES);
 }
 
 static void play(Scene *scene)
@@ -284,7 +282,7 @@ static int32_t told_of(Scene *scene, int32_t at, int32_t whom, FlNoticeKind kind
     FlNotice notice;
     int32_t count = 0;
     FlPeerId peer = net_peer(&scene->net, at, whom);
-    while (fl_session_poll(scene->net.node[at].session, &notice) == FL_OK) {
+    while (fl_notice_take(scene->net.node[at].session, &notice) == FL_OK) {
         bool ways = notice.kind == FL_NOTICE_PEER_DIRECT || notice.kind == FL_NOTICE_PEER_INDIRECT;
         *all += ways ? 1 : 0;
         count += notice.kind == kind && notice.peer.index1 == peer.index1 ? 1 : 0;
@@ -349,7 +347,8 @@ static void say_something(Scene *scene)
         FlPeerId all = {0};
         scene->said += fl_event_send(session, all, &event) == FL_OK ? 1 : 0;
         event.delivery = FL_DELIVERY_UNORDERED;
-        FlPeerId first = fl_peer_next(session, all);
+        FlPeerId first = {0};
+        (void)fl_peer_next(session, &first);
         scene->said += fl_event_send(session, first, &event) == FL_OK ? 1 : 0;
         FlEntityId id = net_entity(net, i, scene->walk[i].number);
         assert_int_equal(fl_entity_state_set(session, id, what, 4), FL_OK);

@@ -55,7 +55,7 @@ static void group_init(Group *g, uint64_t seed, int32_t count, int32_t loss_ppm)
     for (int32_t i = 0; i < count; i++) {
         Peer *peer = &g->peer[i];
         fl_delta_control_init(&peer->control, &def);
-        fl_show_init_with(&peer->show, &shown);
+        fl_show_init(&peer->show, &shown);
         peer->frame_at = g->now + random_time(&g->random, 0, FL_MS(16));
         peer->update_at = g->now + random_time(&g->random, 0, FL_MS(100));
         for (int32_t k = 0; k < count; k++) {
@@ -92,11 +92,8 @@ static void deliver(Group *g, const Parcel *parcel)
 {
     Peer *peer = &g->peer[parcel->to];
     if (parcel->is_message) {
-        FlReader r;
-        FlDeltaMsg msg;
-        fl_reader_init(&r, parcel->bytes, sizeof parcel->bytes);
-        assert_true(fl_delta_decode(&r, &msg));
-        fl_delta_control_hear(&peer->control, &msg, parcel->due);
+        assert_true(fl_delta_control_receive(&peer->control, parcel->bytes, sizeof parcel->bytes,
+                                             parcel->due));
         return;
     }
     fl_delta_control_arrived(&peer->control, parcel->from, parcel->generated, parcel->due);
@@ -134,11 +131,7 @@ static void frame(Group *g, int32_t number)
         peer->change_count = n + 1;
     }
     Parcel parcel = {.from = number, .is_message = true};
-    FlDeltaMsg msg;
-    if (fl_delta_control_speak(&peer->control, g->now, &msg)) {
-        FlWriter w;
-        fl_writer_init(&w, parcel.bytes, sizeof parcel.bytes);
-        fl_delta_encode(&w, &msg);
+    if (fl_delta_control_next(&peer->control, g->now, parcel.bytes)) {
         to_all(g, &parcel);
     }
     peer->frame_at = g->now + random_time(&g->random, FL_MS(10), FL_MS(30));

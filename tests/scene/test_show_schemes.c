@@ -3,6 +3,8 @@
 // how far the picture is from where the car really was at the shown time.
 #include "fairlead/show.h"
 
+#include "lab/figures/jumps.h"
+#include "show/show.h"
 #include "unit/support.h"
 
 #define TOP_SPEED 20.0
@@ -51,7 +53,7 @@ static int32_t send_all(const Scheme *scheme, Parcel *queue)
     FlShow guess; // what a receiver without a network would show
     FlShowDef def = fl_show_def_default();
     def.placement = scheme->placement;
-    fl_show_init_with(&guess, &def);
+    fl_show_init(&guess, &def);
     int32_t count = 0;
     for (FlTime now = 0; now < FL_SEC(SECONDS); now += FL_MS(33)) {
         FlState truth = truth_at(now);
@@ -84,7 +86,7 @@ static Score play(const Scheme *scheme)
     static Parcel queue[QUEUE];
     int32_t count = send_all(scheme, queue);
     FlShow show;
-    FlJumps jumps;
+    Jumps jumps;
     FlShowDef def = fl_show_def_default();
     def.hold = scheme->hold;
     def.placement = scheme->placement;
@@ -92,8 +94,8 @@ static Score play(const Scheme *scheme)
     def.delta_ns = DELTA;
     def.speed_limit = scheme->recipe ? 1.05 * TOP_SPEED : 1.08 * TOP_SPEED;
     def.catch_up = scheme->recipe ? def.catch_up : 0.02 * TOP_SPEED;
-    fl_show_init_with(&show, &def);
-    fl_jumps_init(&jumps, TOP_SPEED);
+    fl_show_init(&show, &def);
+    jumps_init(&jumps, TOP_SPEED);
     Score score = {0};
     int32_t frames = 0;
     int32_t next = 0;
@@ -107,7 +109,7 @@ static Score play(const Scheme *scheme)
             continue;
         }
         frames++;
-        (void)fl_jumps_see(&jumps, now, pose.position, 0);
+        (void)jumps_see(&jumps, now, pose.position, 0);
         FlState then = truth_at(fl_show_time(&show, now));
         double error = fl_vec3_distance(pose.position, then.position);
         score.error += error;
@@ -125,6 +127,12 @@ static Score score_of(FlHold hold, FlPlacement placement, FlConvergence converge
     return play(&scheme);
 }
 
+#define WORD(name, word) word,
+static const char *const hold_words[] = {FL_HOLD_TABLE(WORD)};
+static const char *const placement_words[] = {FL_PLACEMENT_TABLE(WORD)};
+static const char *const convergence_words[] = {FL_CONVERGENCE_TABLE(WORD)};
+#undef WORD
+
 static void the_schemes_side_by_side(void **state)
 {
     (void)state;
@@ -134,9 +142,8 @@ static void the_schemes_side_by_side(void **state)
         for (int32_t p = 0; p < FL_PLACEMENT_COUNT; p++) {
             for (int32_t c = 0; c < FL_CONVERGENCE_COUNT; c++) {
                 Score s = score_of((FlHold)h, (FlPlacement)p, (FlConvergence)c);
-                print_message("             %-11s %-13s %-12s %9.1f %8.4f %8.4f\n",
-                              fl_hold_name((FlHold)h), fl_placement_name((FlPlacement)p),
-                              fl_convergence_name((FlConvergence)c), s.jumps_per_minute, s.error,
+                print_message("             %-11s %-13s %-12s %9.1f %8.4f %8.4f\n", hold_words[h],
+                              placement_words[p], convergence_words[c], s.jumps_per_minute, s.error,
                               s.worst);
                 assert_true(isfinite(s.error));
             }

@@ -1,147 +1,119 @@
-// A feature from outside: "wave", a number that each member shows to all others. The newest goes
-// unreliably until it has arrived (a section); every one also reliably (a message), which the host
-// relays. All that a new kind of data takes: this file, and one fl__feature_add.
-#include "core/core.h"
+// A feature from outside: "wave", a number that each member shows to all others: the newest as a
+// section until it has arrived; each as a reliable message, too, which the host relays.
+#include "member/member.h"
 
 enum { WAVE_SECTION = 40, WAVE_MESSAGE = 50, WAVE_BYTES = 4, WAVE_MEMBERS = 64 };
 
 typedef struct Wave {
     FlSession *session;
-    uint8_t shown[WAVE_MEMBERS];          // the newest of each member; 0: none
-    uint32_t told[WAVE_MEMBERS];          // how many came by messages
-    bool due[WAVE_MEMBERS][WAVE_MEMBERS]; // [line][member]
-    uint32_t delivered, lost, refused;
+    uint32_t word[WAVE_MEMBERS]; // the newest of each: member (16 bits), value (8); 0: none
+    uint64_t due[WAVE_MEMBERS];  // [connection]: a set of members
+    uint32_t delivered, lost, refused, received[WAVE_MEMBERS]; // received: by messages
 } Wave;
 
-static void wave_put(FlWriter *w, uint8_t kind, int32_t member, uint8_t value)
+static uint32_t wave_read(FlReader *r) // 0: no sender writes that
 {
-    fl_writer_put(w, kind, 8);
-    fl_writer_put(w, (uint64_t)member, 16);
-    fl_writer_put(w, value, 8);
+    uint32_t word = (uint32_t)fl_reader_take(r, 24);
+    return r->failed || (word & 0xffffu) >= WAVE_MEMBERS || word >> 16 == 0 ? 0 : word;
 }
 
-static bool wave_get(FlReader *r, int32_t *member, uint8_t *value)
+static void wave_send(Wave *wave, uint32_t word, int32_t except, bool reliably)
 {
-    *member = (int32_t)fl_reader_take(r, 16);
-    *value = (uint8_t)fl_reader_take(r, 8);
-    return !r->failed && *member < WAVE_MEMBERS && *value != 0;
-}
-
-// Who may say this: the member itself, and the host for others.
-static bool wave_may_say(Wave *wave, int32_t from, int32_t member)
-{
-    bool host = from == fl__host(wave->session) && member != fl__self(wave->session);
-    bool may = from == member || (host && !fl__is_host(wave->session));
-    wave->refused += may ? 0 : 1;
-    return may;
-}
-
-// By both ways: to all, or all but where it came from.
-static void wave_send(Wave *wave, int32_t member, uint8_t value, int32_t except, bool reliably)
-{
+    FlSession *s = wave->session;
     uint8_t bytes[WAVE_BYTES];
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    wave_put(&w, WAVE_MESSAGE, member, value);
-    for (int32_t i = 0; i < fl__line_count(wave->session); i++) {
-        bool hosts = fl__is_host(wave->session) ||
-                     fl__line_member(wave->session, i) == fl__host(wave->session);
-        wave->due[i][member] = i != except;
-        if (reliably && hosts && i != except && fl__line_used(wave->session, i)) {
-            (void)fl__message_send(wave->session, i, FL_DELIVERY_ORDERED, &w);
+    fl_writer_put(&w, WAVE_MESSAGE | (uint64_t)word << 8, 32);
+    for (int32_t i = 0; i < s->connection_count; i++) {
+        bool hosts = fl__is_host(s) || fl__connection_member(s, i) == s->host;
+        wave->due[i] |= i != except ? UINT64_C(1) << (word & 0xffffu) : 0;
+        if (reliably && hosts && i != except && fl__connection_used(s, i)) {
+            (void)fl__message_send(s, i, FL_DELIVERY_ORDERED, &w);
         }
-        fl__line_look(wave->session, i);
+        fl__connection_wake(s, i);
     }
 }
 
-static Want wave_want(const void *self, int32_t line, FlTime now)
+// Taken from whoever may say it: the member itself, and the host for others. A host relays it.
+static bool wave_receive(Wave *wave, uint32_t word, int32_t from, int32_t connection, bool reliably)
+{
+    const FlSession *s = wave->session;
+    int32_t member = (int32_t)(word & 0xffffu);
+    bool host = from == s->host && member != s->self && !fl__is_host(s);
+    if (word == 0 || (from != member && !host)) {
+        wave->refused += word != 0 ? 1 : 0;
+        return word != 0;
+    }
+    if (fl__is_host(s) && (reliably || wave->word[member] != word)) {
+        wave_send(wave, word, connection, reliably);
+    }
+    wave->received[member] += reliably ? 1 : 0;
+    wave->word[member] = reliably ? wave->word[member] : word;
+    return true;
+}
+
+static Want wave_want(const void *self, int32_t connection, FlTime now)
 {
     const Wave *wave = (const Wave *)self;
-    Want want = {FL_FOREVER, 0, WAVE_BYTES, 0};
-    for (int32_t m = 0; m < WAVE_MEMBERS && fl__line_answers(wave->session, line); m++) {
-        want.at = wave->due[line][m] ? now : want.at;
-    }
-    return want;
+    bool due = wave->due[connection] != 0 && fl__connection_reaches(wave->session, connection);
+    return (Want){.at = due ? now : FL_FOREVER, .bytes = WAVE_BYTES};
 }
 
 static void wave_write(void *self, PacketOut *out)
 {
     Wave *wave = (Wave *)self;
     for (int32_t m = 0; m < WAVE_MEMBERS && out->left >= WAVE_BYTES; m++) {
-        if (wave->due[out->index][m] && m != fl__line_member(wave->session, out->index)) {
-            wave_put(out->w, WAVE_SECTION, m, wave->shown[m]);
-            fl__packet_note(out, m, wave->shown[m]);
+        bool due = (wave->due[out->connection] >> m & 1u) != 0 && wave->word[m] != 0;
+        if (due && m != fl__connection_member(wave->session, out->connection)) {
+            fl_writer_put(out->w, WAVE_SECTION | (uint64_t)wave->word[m] << 8, 32);
+            fl__packet_note(out, m, wave->word[m]);
             out->left -= WAVE_BYTES;
         }
-        wave->due[out->index][m] = false;
+        wave->due[out->connection] &= ~(UINT64_C(1) << m);
     }
 }
 
 static bool wave_skip(const void *self, PacketIn *in)
 {
-    int32_t member;
-    uint8_t value;
-    return self != NULL && wave_get(in->r, &member, &value);
+    return self != NULL && wave_read(in->r) != 0;
 }
 
 static void wave_take(void *self, PacketIn *in)
 {
-    Wave *wave = (Wave *)self;
-    int32_t member;
-    uint8_t value;
-    if (wave_get(in->r, &member, &value) && wave_may_say(wave, in->from, member)) {
-        bool relays = wave->shown[member] != value && fl__is_host(wave->session);
-        wave->shown[member] = value;
-        if (relays) {
-            wave_send(wave, member, value, in->line, false);
-        }
-    }
+    (void)wave_receive((Wave *)self, wave_read(in->r), in->from, in->connection, false);
 }
 
 static bool wave_message(void *self, MessageIn *in)
 {
-    Wave *wave = (Wave *)self;
-    int32_t member;
-    uint8_t value;
-    bool sound = wave_get(in->r, &member, &value);
-    if (sound && wave_may_say(wave, in->from, member)) {
-        wave->told[member]++;
-        if (fl__is_host(wave->session)) {
-            wave_send(wave, member, value, in->line, true);
-        }
-    }
-    return sound;
+    return wave_receive((Wave *)self, wave_read(in->r), in->from, in->connection, true);
 }
 
-static void wave_outcome(void *self, int32_t line, const Item *item, const Fate *fate)
+static void wave_outcome(void *self, int32_t to, const Item *item, int32_t count, const Fate *fate)
 {
-    Wave *wave = (Wave *)self;
-    *(fate->delivered ? &wave->delivered : &wave->lost) += 1;
-    bool again = !fate->delivered && wave->shown[item->index] == (uint8_t)item->value;
-    wave->due[line][item->index] = wave->due[line][item->index] || again;
+    for (Wave *wave = (Wave *)self; count > 0; count--, item++) {
+        *(fate->delivered ? &wave->delivered : &wave->lost) += 1;
+        wave->due[to] |= fate->delivered ? 0 : UINT64_C(1) << item->index;
+    }
 }
 
-// Whoever is new over a connection knows nothing; nor does one that leads from now on.
+// A new connection's other end knows nothing; nor does one that leads from now on.
 static void wave_changed(void *self, const Change *change)
 {
-    Wave *wave = (Wave *)self;
-    bool fresh = change->kind == CHANGE_LINE_OPENED || change->kind == CHANGE_WAY;
-    for (int32_t m = 0; m < WAVE_MEMBERS && fresh; m++) {
-        bool ours = m == fl__self(wave->session) || fl__is_host(wave->session);
-        wave->due[change->line][m] = wave->shown[m] != 0 && ours;
+    const FlSession *s = ((Wave *)self)->session;
+    if (change->kind == CHANGE_CONNECTION_OPENED || change->kind == CHANGE_ROUTE) {
+        uint64_t own = s->self != FL__NONE ? UINT64_C(1) << s->self : 0;
+        ((Wave *)self)->due[change->connection] = fl__is_host(s) ? UINT64_MAX : own;
     }
 }
 
-static const Feature WAVE = {
-    .name = "wave",
-    .sections = {WAVE_SECTION, 1},
-    .messages = {WAVE_MESSAGE, 1},
-    .repeats = true,
-    .want = wave_want,
-    .write = wave_write,
-    .skip = wave_skip,
-    .take = wave_take,
-    .message = wave_message,
-    .outcome = wave_outcome,
-    .changed = wave_changed,
-};
+static const Feature WAVE = {.name = "wave",
+                             .sections = {WAVE_SECTION, 1},
+                             .messages = {WAVE_MESSAGE, 1},
+                             .repeats = true,
+                             .want = wave_want,
+                             .write = wave_write,
+                             .skip = wave_skip,
+                             .take = wave_take,
+                             .message = wave_message,
+                             .outcome = wave_outcome,
+                             .changed = wave_changed};

@@ -19,21 +19,50 @@ static inline FlWorld crowd_world(void)
     return world;
 }
 
+/// A member comes or goes, and its avatar: the entity of the same number.
+static inline void crowd_member(FlCrowd *crowd, int32_t member, bool present)
+{
+    fl__crowd_member(crowd, member, present);
+    if (member >= crowd->def.first) {
+        fl__crowd_entity(crowd, (uint32_t)member, present ? member : FL__NOBODY, 0);
+    }
+}
+
+/// Ours is there from the first state on.
+static inline FlResult crowd_set(FlCrowd *crowd, const FlState *state)
+{
+    uint32_t self = (uint32_t)crowd->def.self;
+    FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, state);
+    FlUpdate update = {self, 0, motion};
+    uint8_t packed[FL_UPDATE_BYTES_MAX];
+    bool wide;
+    FlWriter w;
+    fl_writer_init(&w, packed, sizeof packed);
+    FlResult result = fl_update_round(&crowd->world, &motion, &update.motion, &wide);
+    if (result != FL_OK) {
+        return result;
+    }
+    fl__crowd_entity(crowd, self, crowd->def.self, 0);
+    assert_true(fl_update_encode(&w, &crowd->world, &update));
+    return fl__crowd_export(crowd, self, packed, fl_writer_size(&w), update.motion.time);
+}
+
 /// Player `self` of `players`, who are all there; the numbers begin with 1.
 static inline FlCrowd *crowd_make(int32_t self, int32_t players, FlTime now)
 {
-    FlCrowdDef def = fl_crowd_def_default();
+    FlCrowdDef def = fl__crowd_def_default();
     def.self = self;
     def.member_capacity = players + 1;
-    def.lane_capacity = 24;
+    def.light_capacity = 24;
     def.focus_count = 2;
+    def.entity_capacity = 4096;
     FlWorld world = crowd_world();
     FlCrowd *crowd;
-    assert_int_equal(fl_crowd_create(&def, &world, now, &crowd), FL_OK);
+    assert_int_equal(fl__crowd_create(&def, &world, now, &crowd), FL_OK);
     for (int32_t m = 1; m <= players; m++) {
-        fl_crowd_member(crowd, m, true);
+        crowd_member(crowd, m, true);
     }
-    fl_crowd_plan(crowd, fl_plane_order_for(players));
+    fl__crowd_plan(crowd, fl__plane_order_for(players));
     return crowd;
 }
 
@@ -50,7 +79,17 @@ static inline FlState crowd_state(int32_t player, FlTime time)
 
 // ---------------------------------------------------------------- packets by hand
 
-enum { PULSE = 1, STREAM = 2, PARCEL = 3, LOOK = 4, REDIRECT = 5, PART = 6 };
+enum {
+    HEARTBEAT = 1,
+    STREAM = 2,
+    BATCH = 3,
+    LOOK = 4,
+    REDIRECT = 5,
+    PART = 6,
+    BATCH_EPOCH = 7,
+    MISSED = 8,
+    MESSAGE = 9
+};
 
 typedef struct Craft {
     uint8_t bytes[FL_CROWD_PACKET_BYTES + 100];
@@ -85,17 +124,17 @@ static inline void craft_stream(Craft *craft, int32_t hops, int32_t of, const Fl
     craft_update(craft, of, 0, state);
 }
 
-static inline void craft_parcel(Craft *craft, int32_t of, const FlState *state)
+static inline void craft_batch(Craft *craft, int32_t of, const FlState *state)
 {
-    craft_put(craft, PARCEL, 8);
+    craft_put(craft, BATCH, 8);
     craft_put(craft, 1, 8);
     craft_update(craft, of, 0, state);
 }
 
-static inline void craft_pulse(Craft *craft, FlTime now, int32_t spare, uint16_t newest,
-                               uint32_t before)
+static inline void craft_heartbeat(Craft *craft, FlTime now, int32_t spare, uint16_t newest,
+                                   uint32_t before)
 {
-    craft_put(craft, PULSE, 8);
+    craft_put(craft, HEARTBEAT, 8);
     craft_put(craft, (uint64_t)(now / FL_MS(1)) & 0xffffu, 16);
     craft_put(craft, (uint64_t)spare, 8);
     craft_put(craft, 0, 8);
@@ -119,7 +158,7 @@ static inline int32_t craft_size(const Craft *craft)
 
 static inline void craft_give(const Craft *craft, FlCrowd *to, int32_t from, FlTime now)
 {
-    fl_crowd_receive(to, from, craft->bytes, craft_size(craft), now);
+    fl__crowd_receive(to, from, craft->bytes, craft_size(craft), now);
 }
 
 // ---------------------------------------------------------------- all that it knows
@@ -137,20 +176,21 @@ static inline uint64_t crowd_hash(uint64_t hash, const void *bytes, size_t count
 static inline uint64_t crowd_fingerprint(const FlCrowd *c)
 {
     size_t members = (size_t)c->def.member_capacity;
-    size_t lanes = (size_t)c->def.lane_capacity;
+    size_t lights = (size_t)c->def.light_capacity;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     hash = crowd_hash(hash, c->present, members * sizeof *c->present);
-    hash = crowd_hash(hash, c->attention, members * sizeof *c->attention);
+    hash = crowd_hash(hash, c->looks, members * sizeof *c->looks);
     hash = crowd_hash(hash, c->known, members * sizeof *c->known);
-    hash = crowd_hash(hash, c->lane_of, members * sizeof *c->lane_of);
-    hash = crowd_hash(hash, c->lanes, lanes * sizeof *c->lanes);
-    hash = crowd_hash(hash, c->arrived, lanes * lanes * sizeof *c->arrived);
-    hash = crowd_hash(hash, c->pending, lanes * lanes * sizeof *c->pending);
+    hash = crowd_hash(hash, c->more, members * sizeof *c->more);
+    hash = crowd_hash(hash, c->light_of, members * sizeof *c->light_of);
+    hash = crowd_hash(hash, c->lights, lights * sizeof *c->lights);
+    hash = crowd_hash(hash, c->arrived, lights * lights * sizeof *c->arrived);
+    hash = crowd_hash(hash, c->pending, lights * lights * sizeof *c->pending);
     hash = crowd_hash(hash, c->sources, (size_t)c->def.focus_count * sizeof *c->sources);
     hash = crowd_hash(hash, c->watchers, (size_t)c->def.stream_capacity * sizeof *c->watchers);
     hash = crowd_hash(hash, c->redirects, sizeof c->redirects);
     hash = crowd_hash(hash, &c->some_over, sizeof c->some_over);
-    return crowd_hash(hash, c->packed, sizeof c->packed);
+    return crowd_hash(hash, c->own, (size_t)c->def.detail_capacity * sizeof *c->own);
 }
 
 #endif

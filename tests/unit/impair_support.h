@@ -49,7 +49,7 @@ static inline void measure(const FlImpairDef *def, FlTime step, double *out, int
         FlTime jitter = fate.deliver_at[0] - now - def->settings.delay_ns;
         out[i] = (double)jitter / (double)def->settings.jitter_ns;
     }
-    assert_int_equal(fl_impair_stats(impair).clamped_count, 0);
+    assert_int_equal(fl__impair_stats(impair).clamped_count, 0);
     fl_impair_destroy(impair);
 }
 

@@ -11,6 +11,7 @@
 
 #include "support.h"
 
+#include "motion/motion.h"
 #include "motion/private.h"
 
 // ---------------------------------------------------------------- the reference
@@ -260,7 +261,7 @@ static inline FlMotion random_motion(FlRandom *r, FlModel model)
     }
     FlState to = random_state(r, 100.0, 20.0);
     to.time = from.time + random_time(r, FL_MS(50), FL_SEC(5));
-    return fl_motion_cubic(&from, &to);
+    return fl__motion_cubic(&from, &to);
 }
 
 static inline FlModel random_model(FlRandom *r)
@@ -397,7 +398,7 @@ static inline void print_motion(const char *name, const FlMotion *m)
 {
     print_error("%s: %s, time %lld, horizon %lld, curve %lld, turn %a\n  at (%a, %a, %a)\n"
                 "  by (%a, %a, %a)\n  acc (%a, %a, %a)\n  jerk (%a, %a, %a)\n",
-                name, fl_model_name(m->model), (long long)m->time, (long long)m->horizon_ns,
+                name, fl__model_name(m->model), (long long)m->time, (long long)m->horizon_ns,
                 (long long)m->curve_ns, m->turn_rate, m->position.x, m->position.y, m->position.z,
                 m->velocity.x, m->velocity.y, m->velocity.z, m->acceleration.x, m->acceleration.y,
                 m->acceleration.z, m->jerk.x, m->jerk.y, m->jerk.z);

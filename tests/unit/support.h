@@ -22,6 +22,8 @@
 
 #include "fairlead/motion.h"
 
+#include "base/maths.h"
+
 // ---------------------------------------------------------------- how many cases
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -169,7 +171,7 @@ static inline FlQuat random_quat(FlRandom *r)
     q.x = fl_random_normal(r);
     q.y = fl_random_normal(r);
     q.z = fl_random_normal(r);
-    return fl_quat_normalise(q);
+    return fl__quat_normalise(q);
 }
 
 /// A state as in a game of that size and speed.

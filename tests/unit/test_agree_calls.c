@@ -3,6 +3,8 @@
 // that is given on takes along what was decided; hits that cannot be are told from those that can.
 #include "fairlead/call.h"
 
+#include "agree/call.h"
+
 // cmocka wants these first
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,13 +40,10 @@ static void random_bytes(FlRandom *random, uint8_t *bytes, int32_t count)
 typedef union Message {
     FlCallMessage call;
     FlAnswerMessage answer;
-    FlEstateMessage estate;
-    FlAskMessage ask;
-    FlClaimMessage claim;
-    FlClaimedMessage claimed;
+    FlHandoverMessage estate;
 } Message;
 
-enum { CALL, ANSWER, ESTATE, ASK, CLAIM, CLAIMED, KINDS };
+enum { CALL, ANSWER, ESTATE, KINDS };
 
 static void random_state(FlRandom *random, uint16_t *version, uint8_t *state, int32_t *count)
 {
@@ -57,13 +56,13 @@ static void random_state(FlRandom *random, uint16_t *version, uint8_t *state, in
     random_bytes(random, state, *count);
 }
 
-static void make_estate(FlRandom *random, FlEstateMessage *m)
+static void make_estate(FlRandom *random, FlHandoverMessage *m)
 {
     m->number = (uint16_t)fl_random_next(random);
     m->epoch = (uint16_t)fl_random_next(random);
     m->floor = (uint16_t)(m->epoch - fl_random_below(random, 100));
     random_state(random, &m->version, m->state, &m->state_count);
-    m->decided_count = (int32_t)fl_random_below(random, FL_ESTATE_CALLS + 1);
+    m->decided_count = (int32_t)fl_random_below(random, FL_HANDOVER_CALLS + 1);
     for (int32_t i = 0; i < m->decided_count; i++) {
         m->decided[i].key = random_key(random);
         m->decided[i].applied = fl_random_below(random, 2) == 1;
@@ -80,7 +79,6 @@ static void make(FlRandom *random, int32_t kind, Message *m)
         m->call.number = (uint16_t)fl_random_next(random);
         m->call.epoch = (uint16_t)fl_random_next(random);
         m->call.kind = (uint16_t)fl_random_next(random);
-        m->call.hops = (uint8_t)fl_random_below(random, FL_CALL_HOPS + 1);
         m->call.predicted = fl_random_below(random, 2) == 1;
         m->call.hash = m->call.predicted ? (uint16_t)fl_random_next(random) : 0;
         m->call.until = step_of(random, UINT64_C(1) << 40);
@@ -94,21 +92,8 @@ static void make(FlRandom *random, int32_t kind, Message *m)
         m->answer.epoch = (uint16_t)fl_random_next(random);
         random_state(random, &m->answer.version, m->answer.state, &m->answer.count);
         break;
-    case ESTATE:
-        make_estate(random, &m->estate);
-        break;
-    case ASK:
-        m->ask.round = (uint16_t)fl_random_next(random);
-        m->ask.all = fl_random_below(random, 2) == 1;
-        break;
-    case CLAIM:
-        m->claim.number = (uint16_t)fl_random_next(random);
-        m->claim.epoch = (uint16_t)fl_random_next(random);
-        random_state(random, &m->claim.version, m->claim.state, &m->claim.count);
-        m->claim.ended = m->claim.version == 0 && fl_random_below(random, 2) == 1;
-        break;
     default:
-        m->claimed.round = (uint16_t)fl_random_next(random);
+        make_estate(random, &m->estate);
         break;
     }
 }
@@ -119,22 +104,13 @@ static int32_t write_message(int32_t kind, const Message *m, uint8_t *bytes, int
     fl_writer_init(&w, bytes, room);
     switch (kind) {
     case CALL:
-        fl_call_message_write(&w, &m->call);
+        fl__call_message_write(&w, &m->call);
         break;
     case ANSWER:
-        fl_answer_message_write(&w, &m->answer);
-        break;
-    case ESTATE:
-        fl_estate_message_write(&w, &m->estate);
-        break;
-    case ASK:
-        fl_ask_message_write(&w, &m->ask);
-        break;
-    case CLAIM:
-        fl_claim_message_write(&w, &m->claim);
+        fl__answer_message_write(&w, &m->answer);
         break;
     default:
-        fl_claimed_message_write(&w, &m->claimed);
+        fl__handover_message_write(&w, &m->estate);
         break;
     }
     assert_false(w.failed);
@@ -147,17 +123,11 @@ static bool read_message(int32_t kind, Message *m, const uint8_t *bytes, int32_t
     fl_reader_init(&r, bytes, count);
     switch (kind) {
     case CALL:
-        return fl_call_message_read(&r, &m->call);
+        return fl__call_message_read(&r, &m->call);
     case ANSWER:
-        return fl_answer_message_read(&r, &m->answer);
-    case ESTATE:
-        return fl_estate_message_read(&r, &m->estate);
-    case ASK:
-        return fl_ask_message_read(&r, &m->ask);
-    case CLAIM:
-        return fl_claim_message_read(&r, &m->claim);
+        return fl__answer_message_read(&r, &m->answer);
     default:
-        return fl_claimed_message_read(&r, &m->claimed);
+        return fl__handover_message_read(&r, &m->estate);
     }
 }
 
@@ -196,14 +166,14 @@ static void messages_come_back_as_they_went(void **state)
 static void the_longest_message_fits_what_is_said_of_it(void **state)
 {
     (void)state;
-    static FlEstateMessage m;
+    static FlHandoverMessage m;
     uint8_t bytes[FL_CALLS_MESSAGE_BYTES];
     m.version = 1;
     m.state_count = FL_CALL_STATE_BYTES;
-    m.decided_count = FL_ESTATE_CALLS;
+    m.decided_count = FL_HANDOVER_CALLS;
     FlWriter w;
     fl_writer_init(&w, bytes, sizeof bytes);
-    fl_estate_message_write(&w, &m);
+    fl__handover_message_write(&w, &m);
     assert_false(w.failed);
 }
 
@@ -233,10 +203,10 @@ static void arguments_come_back_rounded_and_take_24_bytes_at_most(void **state)
         FlMissileCall missile_back;
         FlHitCall hit_back;
         fl_writer_init(&w, bytes, sizeof bytes);
-        assert_true(fl_missile_call_write(&w, &world, &missile));
+        assert_true(fl__missile_call_write(&w, &world, &missile));
         assert_true(fl_writer_size(&w) <= 24);
         fl_reader_init(&r, bytes, fl_writer_size(&w));
-        assert_true(fl_missile_call_read(&r, &world, &missile_back));
+        assert_true(fl__missile_call_read(&r, &world, &missile_back));
         assert_int_equal(missile_back.time, missile.time);
         assert_true(fl_vec3_distance(missile_back.position, missile.position) <= 0.01);
         assert_true(fl_vec3_distance(missile_back.velocity, missile.velocity) <= 0.01);
@@ -244,11 +214,11 @@ static void arguments_come_back_rounded_and_take_24_bytes_at_most(void **state)
         assert_true(fl_hit_call_write(&w, &world, &hit));
         assert_true(fl_writer_size(&w) <= 24);
         fl_reader_init(&r, bytes, fl_writer_size(&w));
-        assert_true(fl_hit_call_read(&r, &world, &hit_back));
+        assert_true(fl__hit_call_read(&r, &world, &hit_back));
         assert_int_equal(hit_back.damage, hit.damage);
         assert_true(fl_vec3_distance(hit_back.target, hit.target) <= 0.01);
         fl_reader_init(&r, bytes, fl_writer_size(&w) - 1);
-        assert_false(fl_hit_call_read(&r, &world, &hit_back));
+        assert_false(fl__hit_call_read(&r, &world, &hit_back));
     }
     FlHitCall outside = {.target = fl_vec3(1e6, 0.0, 0.0)};
     uint8_t bytes[FL_CALL_BYTES];
@@ -270,23 +240,23 @@ static void small_arguments_come_back(void **state)
     FlPickupCall pickup_back;
     FlDoorCall door_back;
     fl_writer_init(&w, bytes, sizeof bytes);
-    assert_true(fl_death_call_write(&w, &death));
+    assert_true(fl__death_call_write(&w, &death));
     fl_reader_init(&r, bytes, fl_writer_size(&w));
-    assert_true(fl_death_call_read(&r, &death_back));
+    assert_true(fl__death_call_read(&r, &death_back));
     assert_true(death_back.victim == 7 && death_back.weapon == 2 && death_back.time == death.time);
     fl_writer_init(&w, bytes, sizeof bytes);
-    assert_true(fl_pickup_call_write(&w, &pickup));
+    assert_true(fl__pickup_call_write(&w, &pickup));
     fl_reader_init(&r, bytes, fl_writer_size(&w));
-    assert_true(fl_pickup_call_read(&r, &pickup_back));
+    assert_true(fl__pickup_call_read(&r, &pickup_back));
     assert_true(pickup_back.taker == 9 && pickup_back.time == pickup.time);
     fl_writer_init(&w, bytes, sizeof bytes);
-    assert_true(fl_door_call_write(&w, &door));
+    assert_true(fl__door_call_write(&w, &door));
     fl_reader_init(&r, bytes, fl_writer_size(&w));
-    assert_true(fl_door_call_read(&r, &door_back));
+    assert_true(fl__door_call_read(&r, &door_back));
     assert_true(door_back.by == 11 && door_back.open && door_back.time == door.time);
     bytes[fl_writer_size(&w) - 1] |= 0x80u; // padding
     fl_reader_init(&r, bytes, fl_writer_size(&w));
-    assert_false(fl_door_call_read(&r, &door_back));
+    assert_false(fl__door_call_read(&r, &door_back));
 }
 
 // ---------------------------------------------------------------- a bad network
@@ -340,7 +310,7 @@ static void reply(Pair *pair, const FlCallMessage *call, FlAnswer answer)
 static void arrive(Pair *pair, const Flying *flying)
 {
     if (flying->to < 0) {
-        (void)fl_calls_answered(pair->caller, &flying->answer, pair->now);
+        (void)fl__calls_answered(pair->caller, &flying->answer, pair->now);
         return;
     }
     if (flying->to != pair->has) { // passed on, late as it is
@@ -350,12 +320,12 @@ static void arrive(Pair *pair, const Flying *flying)
         fly(pair, &on);
         return;
     }
-    FlCallHeard heard = fl_calls_hear(pair->owner[pair->has], &flying->call, pair->now);
-    if (heard == FL_HEARD_APPLIED || heard == FL_HEARD_REFUSED) {
+    FlCallReceived heard = fl__calls_receive(pair->owner[pair->has], &flying->call, pair->now);
+    if (heard == FL_RECEIVED_APPLIED || heard == FL_RECEIVED_REFUSED) {
         reply(pair, &flying->call,
-              heard == FL_HEARD_APPLIED ? FL_ANSWER_APPLIED : FL_ANSWER_REFUSED);
+              heard == FL_RECEIVED_APPLIED ? FL_ANSWER_APPLIED : FL_ANSWER_REFUSED);
     }
-    assert_int_not_equal(heard, FL_HEARD_BAD);
+    assert_int_not_equal(heard, FL_RECEIVED_BAD);
 }
 
 static void arrive_all(Pair *pair)
@@ -374,11 +344,11 @@ static void arrive_all(Pair *pair)
 static void decide_all(Pair *pair)
 {
     FlCallMessage call;
-    while (fl_calls_take(pair->owner[pair->has], &call) == FL_OK) {
+    while (fl__calls_take(pair->owner[pair->has], &call) == FL_OK) {
         uint32_t n = call.key.serial - 1;
         bool applied = fl_random_below(&pair->random, 2) == 0;
-        assert_int_equal(fl_calls_decide(pair->owner[pair->has], call.key, applied), FL_OK);
-        assert_int_equal(fl_calls_decide(pair->owner[pair->has], call.key, applied), FL_NOT_FOUND);
+        assert_int_equal(fl__calls_decide(pair->owner[pair->has], call.key, applied), FL_OK);
+        assert_int_equal(fl__calls_decide(pair->owner[pair->has], call.key, applied), FL_NOT_FOUND);
         assert_int_equal(pair->decided[n], 0); // never twice
         pair->decided[n] = applied ? 2 : 1;
         reply(pair, &call, applied ? FL_ANSWER_APPLIED : FL_ANSWER_REFUSED);
@@ -387,29 +357,29 @@ static void decide_all(Pair *pair)
 
 static void give_on(Pair *pair)
 {
-    static FlEstateMessage estate;
+    static FlHandoverMessage estate;
     FlCalls *from = pair->owner[pair->has];
     FlCalls *to = pair->owner[1 - pair->has];
     estate.number = 5;
-    assert_false(fl_calls_open(from, 5));
-    if (!fl_calls_leave(from, 5, pair->now, &estate)) {
+    assert_false(fl__calls_open(from, 5));
+    if (!fl__calls_leave(from, 5, pair->now, &estate)) {
         return; // too much at once
     }
     FlCallMessage call;
     pair->has = 1 - pair->has;
-    while (fl_calls_unheard(from, 5, &call)) {
+    while (fl__calls_unreceived(from, 5, &call)) {
         static Flying on;
         on.to = pair->has;
         on.call = call;
         fly(pair, &on);
     }
-    assert_true(fl_calls_inherit(to, &estate, pair->now));
+    assert_true(fl__calls_inherit(to, &estate, pair->now));
 }
 
 static void learn_all(Pair *pair)
 {
     FlCallResult result;
-    while (fl_calls_done(pair->caller, pair->now, &result) == FL_OK) {
+    while (fl__calls_done(pair->caller, pair->now, &result) == FL_OK) {
         uint32_t n = result.serial - 1;
         assert_int_equal(pair->told[n], 0); // one result each
         pair->told[n] = result.verdict == FL_CALL_APPLIED   ? 2
@@ -425,12 +395,12 @@ static void frame(Pair *pair, bool ask)
     FlCallKey self = {0, 3, 1};
     uint32_t serial;
     if (ask) {
-        FlResult result = fl_calls_ask(pair->caller, &def, self, 5, 0, 0, pair->now, &serial);
+        FlResult result = fl__calls_ask(pair->caller, &def, self, 5, 0, 0, pair->now, &serial);
         assert_true(result == FL_OK || result == FL_WOULD_BLOCK);
     }
     static Flying flying;
     flying.to = pair->has;
-    while (fl_calls_due(pair->caller, pair->now, &flying.call)) {
+    while (fl__calls_due(pair->caller, pair->now, &flying.call)) {
         fly(pair, &flying);
     }
     arrive_all(pair);
@@ -447,10 +417,10 @@ static void over_any_network_nothing_is_decided_twice_and_nobody_told_wrongly(vo
         memset(&pair, 0, sizeof pair);
         pair.random.seed = seed;
         pair.now = FL_SEC(100);
-        FlCallsDef def = fl_calls_def_default();
-        assert_int_equal(fl_calls_create(&def, &pair.caller), FL_OK);
+        FlCallsDef def = fl__calls_def_default();
+        assert_int_equal(fl__calls_create(&def, &pair.caller), FL_OK);
         for (int32_t i = 0; i < OWNERS; i++) {
-            assert_int_equal(fl_calls_create(&def, &pair.owner[i]), FL_OK);
+            assert_int_equal(fl__calls_create(&def, &pair.owner[i]), FL_OK);
         }
         for (int32_t f = 0; f < 2000; f++) {
             bool ask = fl_random_below(&pair.random, 5) == 0 && f < 1700;
@@ -460,7 +430,7 @@ static void over_any_network_nothing_is_decided_twice_and_nobody_told_wrongly(vo
             pair.down = f % 500 > 400;
             frame(&pair, ask);
         }
-        FlCallStats stats = fl_calls_stats(pair.caller);
+        FlCallStats stats = fl__calls_stats(pair.caller);
         uint64_t asked = stats.count[FL_CALLS_ASKED];
         uint64_t known = 0;
         for (uint64_t n = 0; n < asked; n++) {
@@ -469,10 +439,10 @@ static void over_any_network_nothing_is_decided_twice_and_nobody_told_wrongly(vo
             known += pair.told[n] != 3 ? 1 : 0;
         }
         assert_true(asked > 200 && known > asked / 2 && known < asked);
-        assert_int_equal(fl_calls_deadline(pair.caller), FL_FOREVER);
-        fl_calls_destroy(pair.caller);
+        assert_int_equal(fl__calls_deadline(pair.caller), FL_FOREVER);
+        fl__calls_destroy(pair.caller);
         for (int32_t i = 0; i < OWNERS; i++) {
-            fl_calls_destroy(pair.owner[i]);
+            fl__calls_destroy(pair.owner[i]);
         }
     }
 }
@@ -488,29 +458,30 @@ static FlCallMessage some_call(uint32_t serial, FlTime until)
 static void a_full_table_takes_no_new_call_until_old_ones_have_ended(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
-    def.heard_capacity = 8;
+    FlCallsDef def = fl__calls_def_default();
+    def.received_capacity = 8;
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlCallMessage m;
     for (uint32_t i = 0; i < 8; i++) {
         m = some_call(i, FL_SEC(1));
         m.key.from = (uint16_t)i;
-        assert_int_equal(fl_calls_hear(calls, &m, 0), FL_HEARD_NEW);
-        assert_int_equal(fl_calls_take(calls, &m), FL_OK);
+        assert_int_equal(fl__calls_receive(calls, &m, 0), FL_RECEIVED_NEW);
+        assert_int_equal(fl__calls_take(calls, &m), FL_OK);
         assert_int_equal(m.key.serial, i); // in the order of arrival
-        assert_int_equal(fl_calls_decide(calls, m.key, true), FL_OK);
+        assert_int_equal(fl__calls_decide(calls, m.key, true), FL_OK);
     }
     m = some_call(8, FL_SEC(2));
-    assert_int_equal(fl_calls_hear(calls, &m, FL_MS(10)), FL_HEARD_CROWDED);
+    assert_int_equal(fl__calls_receive(calls, &m, FL_MS(10)), FL_RECEIVED_CROWDED);
     FlCallMessage old = some_call(0, FL_SEC(1));
     old.key.from = 0;
-    assert_int_equal(fl_calls_hear(calls, &old, FL_MS(10)), FL_HEARD_APPLIED);
-    assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(1) + FL_CALLS_KEPT + 1), FL_HEARD_NEW);
-    assert_int_equal(fl_calls_hear(calls, &old, FL_SEC(1) + FL_CALLS_KEPT + 1), FL_HEARD_LATE);
+    assert_int_equal(fl__calls_receive(calls, &old, FL_MS(10)), FL_RECEIVED_APPLIED);
+    assert_int_equal(fl__calls_receive(calls, &m, FL_SEC(1) + FL_CALLS_KEPT + 1), FL_RECEIVED_NEW);
+    assert_int_equal(fl__calls_receive(calls, &old, FL_SEC(1) + FL_CALLS_KEPT + 1),
+                     FL_RECEIVED_LATE);
     m = some_call(9, FL_SEC(100));
-    assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(2)), FL_HEARD_BAD);
-    fl_calls_destroy(calls);
+    assert_int_equal(fl__calls_receive(calls, &m, FL_SEC(2)), FL_RECEIVED_BAD);
+    fl__calls_destroy(calls);
 }
 
 /// Callers beyond number call as often as they can, in turn or one after the other.
@@ -519,9 +490,9 @@ static void no_caller_takes_the_room_of_others(void **state)
     (void)state;
     FlRandom r = {.seed = 7750};
     for (int32_t k = 0; k < 40; k++) {
-        FlCallsDef def = fl_calls_def_default();
+        FlCallsDef def = fl__calls_def_default();
         FlCalls *calls;
-        assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+        assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
         int32_t greedy = 1 + k % 4;
         int32_t taken[8] = {0};
         for (uint32_t i = 0; i < 4000; i++) {
@@ -530,88 +501,88 @@ static void no_caller_takes_the_room_of_others(void **state)
             int32_t next = (int32_t)i * greedy / 4000;
             m.key.from = (uint16_t)(k < 20 ? any : next);
             m.number = (uint16_t)fl_random_below(&r, 30);
-            bool fresh = fl_calls_hear(calls, &m, 0) == FL_HEARD_NEW;
+            bool fresh = fl__calls_receive(calls, &m, 0) == FL_RECEIVED_NEW;
             taken[m.key.from] += fresh ? 1 : 0;
         }
         for (int32_t i = 0; i < greedy; i++) {
-            assert_true(taken[i] >= def.heard_capacity >> greedy);
-            assert_true(taken[i] <= def.heard_capacity / 2);
+            assert_true(taken[i] >= def.received_capacity >> greedy);
+            assert_true(taken[i] <= def.received_capacity / 2);
         }
         for (uint32_t i = 0; i < 8; i++) { // others, each once
             FlCallMessage m = some_call(i, FL_SEC(2));
             m.key.from = (uint16_t)(10 + i);
-            assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(1)), FL_HEARD_NEW);
+            assert_int_equal(fl__calls_receive(calls, &m, FL_SEC(1)), FL_RECEIVED_NEW);
         }
         FlCallMessage m = some_call(5000, FL_SEC(40));
         m.key.from = 0;
         FlTime later = FL_SEC(30) + FL_CALLS_KEPT + 1; // waits still: nothing was decided
-        assert_int_equal(fl_calls_hear(calls, &m, FL_SEC(29)), FL_HEARD_CROWDED);
-        while (fl_calls_take(calls, &m) == FL_OK) {
-            assert_int_equal(fl_calls_decide(calls, m.key, false), FL_OK);
+        assert_int_equal(fl__calls_receive(calls, &m, FL_SEC(29)), FL_RECEIVED_CROWDED);
+        while (fl__calls_take(calls, &m) == FL_OK) {
+            assert_int_equal(fl__calls_decide(calls, m.key, false), FL_OK);
         }
         m = some_call(5000, later + FL_SEC(1));
         m.key.from = 0;
-        assert_int_equal(fl_calls_hear(calls, &m, later), FL_HEARD_NEW);
-        fl_calls_destroy(calls);
+        assert_int_equal(fl__calls_receive(calls, &m, later), FL_RECEIVED_NEW);
+        fl__calls_destroy(calls);
     }
 }
 
 static void a_predicted_state_is_the_answer(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlCallDef call = {.kind = FL_CALL_DOOR, .predicted = "open", .predicted_count = 4};
     FlCallKey self = {0, 3, 1};
     uint32_t serial;
     FlCallResult result;
-    assert_int_equal(fl_calls_ask(calls, &call, self, 5, 0, 10, 0, &serial), FL_OK);
-    fl_calls_state(calls, 5, 10, (const uint8_t *)"open", 4, 0); // that was before
-    fl_calls_state(calls, 6, 11, (const uint8_t *)"open", 4, 0); // another door
-    fl_calls_state(calls, 5, 11, (const uint8_t *)"shut", 4, 0);
-    assert_int_equal(fl_calls_done(calls, 0, &result), FL_NOT_FOUND);
-    fl_calls_state(calls, 5, 12, (const uint8_t *)"open", 4, FL_MS(70));
-    assert_int_equal(fl_calls_done(calls, FL_MS(80), &result), FL_OK);
+    assert_int_equal(fl__calls_ask(calls, &call, self, 5, 0, 10, 0, &serial), FL_OK);
+    fl__calls_state(calls, 5, 10, (const uint8_t *)"open", 4, 0); // that was before
+    fl__calls_state(calls, 6, 11, (const uint8_t *)"open", 4, 0); // another door
+    fl__calls_state(calls, 5, 11, (const uint8_t *)"shut", 4, 0);
+    assert_int_equal(fl__calls_done(calls, 0, &result), FL_NOT_FOUND);
+    fl__calls_state(calls, 5, 12, (const uint8_t *)"open", 4, FL_MS(70));
+    assert_int_equal(fl__calls_done(calls, FL_MS(80), &result), FL_OK);
     assert_true(result.verdict == FL_CALL_APPLIED && result.why == FL_CALL_BY_STATE);
     assert_int_equal(result.latency_ns, FL_MS(70));
-    fl_calls_destroy(calls);
+    fl__calls_destroy(calls);
 }
 
 static void figures_say_how_long_it_took(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlCallDef call = {.kind = FL_CALL_DOOR};
     FlCallKey self = {0, 3, 1};
     for (int32_t i = 1; i <= 1000; i++) {
         FlAnswerMessage answer = {.answer = FL_ANSWER_REFUSED, .number = 5, .key = self};
         FlCallResult result;
         FlTime start = FL_SEC(i * 10);
-        assert_int_equal(fl_calls_ask(calls, &call, self, 5, 0, 0, start, &answer.key.serial),
+        assert_int_equal(fl__calls_ask(calls, &call, self, 5, 0, 0, start, &answer.key.serial),
                          FL_OK);
-        assert_true(fl_calls_answered(calls, &answer, start + FL_MS(i)));
-        assert_false(fl_calls_answered(calls, &answer, start + FL_MS(i)));
-        assert_int_equal(fl_calls_done(calls, start + FL_MS(i), &result), FL_OK);
+        assert_true(fl__calls_answered(calls, &answer, start + FL_MS(i)));
+        assert_false(fl__calls_answered(calls, &answer, start + FL_MS(i)));
+        assert_int_equal(fl__calls_done(calls, start + FL_MS(i), &result), FL_OK);
     }
-    FlCallStats stats = fl_calls_stats(calls);
+    FlCallStats stats = fl__calls_stats(calls);
     assert_true(llabs(stats.latency_p50_ns - FL_MS(500)) < FL_MS(25));
     assert_true(llabs(stats.latency_p95_ns - FL_MS(950)) < FL_MS(48));
     assert_int_equal(stats.latency_max_ns, FL_MS(1000));
     assert_int_equal(stats.count[FL_CALLS_STRAY], 1000);
     for (int32_t i = 0; i < FL_CALLS_COUNTS; i++) {
-        assert_string_not_equal(fl_calls_count_name((FlCallsCount)i), "unknown");
+        assert_string_not_equal(fl__calls_count_name((FlCallsCount)i), "unknown");
     }
-    fl_calls_destroy(calls);
+    fl__calls_destroy(calls);
 }
 
-// ---------------------------------------------------------------- estates
+// ---------------------------------------------------------------- handovers
 
-static FlEstateMessage some_estate(uint16_t number, uint32_t first, int32_t count, FlTime until)
+static FlHandoverMessage some_estate(uint16_t number, uint32_t first, int32_t count, FlTime until)
 {
-    FlEstateMessage estate = {.number = number, .epoch = 1, .decided_count = count};
+    FlHandoverMessage estate = {.number = number, .epoch = 1, .decided_count = count};
     for (int32_t i = 0; i < count; i++) {
         FlCallDecided decided = {{first + (uint32_t)i, 3, 1}, true, until};
         estate.decided[i] = decided;
@@ -622,114 +593,115 @@ static FlEstateMessage some_estate(uint16_t number, uint32_t first, int32_t coun
 static void an_estate_fills_no_table_for_longer_than_calls_live(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlTime now = FL_SEC(100);
     FlTime longest = now + FL_CALL_LIFE_MOST + FL_CALLS_KEPT;
-    for (uint32_t i = 0; i < (uint32_t)def.heard_capacity; i += FL_ESTATE_CALLS) {
-        FlEstateMessage estate = some_estate(7, i, FL_ESTATE_CALLS, longest + 1 + FL_SEC(i));
-        assert_false(fl_calls_inherit(calls, &estate, now)); // so that the floor rises
-        estate = some_estate(7, i, FL_ESTATE_CALLS, now - FL_CALLS_KEPT - 1);
-        assert_true(fl_calls_inherit(calls, &estate, now)); // over: nobody asks for them again
+    for (uint32_t i = 0; i < (uint32_t)def.received_capacity; i += FL_HANDOVER_CALLS) {
+        FlHandoverMessage estate = some_estate(7, i, FL_HANDOVER_CALLS, longest + 1 + FL_SEC(i));
+        assert_false(fl__calls_inherit(calls, &estate, now)); // so that the floor rises
+        estate = some_estate(7, i, FL_HANDOVER_CALLS, now - FL_CALLS_KEPT - 1);
+        assert_true(fl__calls_inherit(calls, &estate, now)); // over: nobody asks for them again
     }
-    for (uint32_t i = 0; i < (uint32_t)def.heard_capacity; i += FL_ESTATE_CALLS) {
-        FlEstateMessage estate = some_estate(7, i, FL_ESTATE_CALLS, longest);
-        bool last = i + FL_ESTATE_CALLS == (uint32_t)def.heard_capacity; // that is for callers
-        assert_int_equal(fl_calls_inherit(calls, &estate, now), !last);
+    for (uint32_t i = 0; i < (uint32_t)def.received_capacity; i += FL_HANDOVER_CALLS) {
+        FlHandoverMessage estate = some_estate(7, i, FL_HANDOVER_CALLS, longest);
+        bool last = i + FL_HANDOVER_CALLS == (uint32_t)def.received_capacity; // that is for callers
+        assert_int_equal(fl__calls_inherit(calls, &estate, now), !last);
     }
     FlCallMessage m = some_call(1000, now + FL_SEC(1)); // those were its own
-    assert_int_equal(fl_calls_hear(calls, &m, now), FL_HEARD_CROWDED);
+    assert_int_equal(fl__calls_receive(calls, &m, now), FL_RECEIVED_CROWDED);
     m.key.from = 4;
-    assert_int_equal(fl_calls_hear(calls, &m, now), FL_HEARD_NEW);
-    FlEstateMessage over = some_estate(8, 2000, 1, now - FL_CALLS_KEPT - 1);
-    assert_true(fl_calls_inherit(calls, &over, now)); // which needs no room
+    assert_int_equal(fl__calls_receive(calls, &m, now), FL_RECEIVED_NEW);
+    FlHandoverMessage over = some_estate(8, 2000, 1, now - FL_CALLS_KEPT - 1);
+    assert_true(fl__calls_inherit(calls, &over, now)); // which needs no room
     FlTime later = longest + FL_CALLS_KEPT + 1;
     m = some_call(1000, later + FL_SEC(1));
-    assert_int_equal(fl_calls_hear(calls, &m, later), FL_HEARD_NEW);
-    fl_calls_destroy(calls);
+    assert_int_equal(fl__calls_receive(calls, &m, later), FL_RECEIVED_NEW);
+    fl__calls_destroy(calls);
 }
 
 static void an_estate_decides_nothing_about_other_things(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlTime now = FL_SEC(100);
     FlTime until = now + FL_SEC(1);
     FlCallMessage taken = some_call(1, until);
     FlCallMessage waiting = some_call(2, until);
     FlCallMessage coming = some_call(3, until);
     FlCallMessage out;
-    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_NEW);
-    assert_int_equal(fl_calls_take(calls, &out), FL_OK);
-    assert_int_equal(fl_calls_hear(calls, &waiting, now), FL_HEARD_NEW);
-    FlEstateMessage estate =
+    assert_int_equal(fl__calls_receive(calls, &taken, now), FL_RECEIVED_NEW);
+    assert_int_equal(fl__calls_take(calls, &out), FL_OK);
+    assert_int_equal(fl__calls_receive(calls, &waiting, now), FL_RECEIVED_NEW);
+    FlHandoverMessage estate =
         some_estate(7, 1, 3, until); // whoever gave 7 away has guessed all three
-    assert_true(fl_calls_inherit(calls, &estate, now));
-    assert_int_equal(fl_calls_hear(calls, &coming, now), FL_HEARD_NEW);
-    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_WAITING);
-    assert_int_equal(fl_calls_decide(calls, taken.key, false), FL_OK);
-    assert_int_equal(fl_calls_hear(calls, &taken, now), FL_HEARD_REFUSED);
+    assert_true(fl__calls_inherit(calls, &estate, now));
+    assert_int_equal(fl__calls_receive(calls, &coming, now), FL_RECEIVED_NEW);
+    assert_int_equal(fl__calls_receive(calls, &taken, now), FL_RECEIVED_WAITING);
+    assert_int_equal(fl__calls_decide(calls, taken.key, false), FL_OK);
+    assert_int_equal(fl__calls_receive(calls, &taken, now), FL_RECEIVED_REFUSED);
     for (uint32_t serial = 2; serial <= 3; serial++) {
-        assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+        assert_int_equal(fl__calls_take(calls, &out), FL_OK);
         assert_true(out.key.serial == serial && out.number == 5);
-        assert_int_equal(fl_calls_decide(calls, out.key, false), FL_OK);
-        assert_int_equal(fl_calls_hear(calls, &out, now), FL_HEARD_REFUSED);
+        assert_int_equal(fl__calls_decide(calls, out.key, false), FL_OK);
+        assert_int_equal(fl__calls_receive(calls, &out, now), FL_RECEIVED_REFUSED);
     }
-    fl_calls_destroy(calls);
+    fl__calls_destroy(calls);
 }
 
 static void what_was_decided_here_stays_whatever_an_estate_says(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlTime now = FL_SEC(100);
     FlTime until = now + FL_SEC(1);
     FlCallMessage m[3];
     FlCallMessage out;
     for (uint32_t i = 0; i < 3; i++) { // refused, taken, waiting
         m[i] = some_call(i, until);
-        assert_int_equal(fl_calls_hear(calls, &m[i], now), FL_HEARD_NEW);
+        assert_int_equal(fl__calls_receive(calls, &m[i], now), FL_RECEIVED_NEW);
         if (i < 2) {
-            assert_int_equal(fl_calls_take(calls, &out), FL_OK);
+            assert_int_equal(fl__calls_take(calls, &out), FL_OK);
         }
     }
-    assert_int_equal(fl_calls_decide(calls, m[0].key, false), FL_OK);
-    FlEstateMessage estate = some_estate(5, 0, 3, until);
-    assert_true(fl_calls_inherit(calls, &estate, now));
-    assert_int_equal(fl_calls_hear(calls, &m[0], now), FL_HEARD_REFUSED);
-    assert_int_equal(fl_calls_hear(calls, &m[1], now), FL_HEARD_WAITING);
-    assert_int_equal(fl_calls_hear(calls, &m[2], now), FL_HEARD_APPLIED); // by who had it before us
-    assert_int_equal(fl_calls_take(calls, &out), FL_NOT_FOUND);
-    fl_calls_destroy(calls);
+    assert_int_equal(fl__calls_decide(calls, m[0].key, false), FL_OK);
+    FlHandoverMessage estate = some_estate(5, 0, 3, until);
+    assert_true(fl__calls_inherit(calls, &estate, now));
+    assert_int_equal(fl__calls_receive(calls, &m[0], now), FL_RECEIVED_REFUSED);
+    assert_int_equal(fl__calls_receive(calls, &m[1], now), FL_RECEIVED_WAITING);
+    assert_int_equal(fl__calls_receive(calls, &m[2], now),
+                     FL_RECEIVED_APPLIED); // by who had it before us
+    assert_int_equal(fl__calls_take(calls, &out), FL_NOT_FOUND);
+    fl__calls_destroy(calls);
 }
 
 // The same name for another thing is a cheat's: it is never open twice, so that no place is lost.
 static void a_name_is_open_for_one_thing_only(void **state)
 {
     (void)state;
-    FlCallsDef def = fl_calls_def_default();
+    FlCallsDef def = fl__calls_def_default();
     FlCalls *calls;
-    assert_int_equal(fl_calls_create(&def, &calls), FL_OK);
+    assert_int_equal(fl__calls_create(&def, &calls), FL_OK);
     FlCallMessage first = some_call(1, FL_SEC(1));
     FlCallMessage second = first;
     second.number = 6;
     FlCallMessage out;
-    assert_int_equal(fl_calls_hear(calls, &first, 0), FL_HEARD_NEW);
-    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_WAITING);
-    assert_int_equal(fl_calls_take(calls, &out), FL_OK);
-    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_WAITING);
-    assert_int_equal(fl_calls_take(calls, &out), FL_NOT_FOUND);
-    assert_int_equal(fl_calls_decide(calls, first.key, true), FL_OK);
-    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_NEW);
-    assert_int_equal(fl_calls_decide(calls, first.key, false), FL_OK);
-    assert_int_equal(fl_calls_hear(calls, &first, 0), FL_HEARD_APPLIED);
-    assert_int_equal(fl_calls_hear(calls, &second, 0), FL_HEARD_REFUSED);
-    fl_calls_destroy(calls);
+    assert_int_equal(fl__calls_receive(calls, &first, 0), FL_RECEIVED_NEW);
+    assert_int_equal(fl__calls_receive(calls, &second, 0), FL_RECEIVED_WAITING);
+    assert_int_equal(fl__calls_take(calls, &out), FL_OK);
+    assert_int_equal(fl__calls_receive(calls, &second, 0), FL_RECEIVED_WAITING);
+    assert_int_equal(fl__calls_take(calls, &out), FL_NOT_FOUND);
+    assert_int_equal(fl__calls_decide(calls, first.key, true), FL_OK);
+    assert_int_equal(fl__calls_receive(calls, &second, 0), FL_RECEIVED_NEW);
+    assert_int_equal(fl__calls_decide(calls, first.key, false), FL_OK);
+    assert_int_equal(fl__calls_receive(calls, &first, 0), FL_RECEIVED_APPLIED);
+    assert_int_equal(fl__calls_receive(calls, &second, 0), FL_RECEIVED_REFUSED);
+    fl__calls_destroy(calls);
 }
 
 // ---------------------------------------------------------------- hits
@@ -749,18 +721,19 @@ static void hits_that_cannot_be_are_refused(void **state)
     FlPose seen = {.position = fl_vec3(3.3, 0.0, 0.0)};
     FlVec3 shooter = fl_vec3(0.0, 0.0, 0.0);
     FlTime now = FL_SEC(10) + FL_MS(100);
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_POSSIBLE);
-    assert_int_equal(fl_hit_verify(&rules, &hit, NULL, shooter, now), FL_HIT_UNSEEN);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_POSSIBLE);
+    assert_int_equal(fl__hit_verify(&rules, &hit, NULL, shooter, now), FL_HIT_UNSEEN);
     seen.position.x = 3.6;
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_ELSEWHERE);
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, now + FL_SEC(1)), FL_HIT_UNTIMELY);
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, FL_SEC(9)), FL_HIT_UNTIMELY);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_ELSEWHERE);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, now + FL_SEC(1)),
+                     FL_HIT_UNTIMELY);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, FL_SEC(9)), FL_HIT_UNTIMELY);
     hit.target.x = 49.0;
     seen.position.x = 49.0;
     rules.clear_fn = blocked;
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_NO_LINE);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_NO_LINE);
     shooter.x = -2.0;
-    assert_int_equal(fl_hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_OUT_OF_RANGE);
+    assert_int_equal(fl__hit_verify(&rules, &hit, &seen, shooter, now), FL_HIT_OUT_OF_RANGE);
 }
 
 static void a_missile_comes_as_near_as_a_fine_search_finds(void **state)
@@ -778,7 +751,7 @@ static void a_missile_comes_as_near_as_a_fine_search_finds(void **state)
         target.velocity = fl_vec3(u, v, 0.0);
         missile.velocity = fl_vec3(v * 3.0, u * 2.0, 0.0);
         FlTime when;
-        double nearest = fl_missile_nearest(&missile, &target, 0, FL_SEC(4), &when);
+        double nearest = fl__missile_nearest(&missile, &target, 0, FL_SEC(4), &when);
         double found = 1e9;
         for (int32_t i = 0; i <= 4000; i++) {
             FlTime at = FL_MS(i);

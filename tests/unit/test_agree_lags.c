@@ -48,7 +48,7 @@ typedef struct Lags {
 static Lags solve(FlLagsChoice choice, const Net *net)
 {
     Lags lags;
-    assert_int_equal(fl_lags_solve(choice, net->count, net->v, lags.a, lags.b, &lags.reference),
+    assert_int_equal(fl__lags_solve(choice, net->count, net->v, lags.a, lags.b, &lags.reference),
                      FL_OK);
     return lags;
 }
@@ -246,13 +246,13 @@ static void impossible_vectors_are_refused(void **state)
     FlTime b[3];
     int32_t reference;
     FlTime v[9] = {0, FL_MS(5), FL_MS(5), FL_MS(5), 0, FL_MS(5), FL_MS(5), FL_MS(5), 0};
-    assert_int_equal(fl_lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_OK);
+    assert_int_equal(fl__lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_OK);
     v[5] = FL_SEC(3600); // of the three clocks one fits two others only
-    assert_int_equal(fl_lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_BAD_VALUE);
+    assert_int_equal(fl__lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_BAD_VALUE);
     v[5] = INT64_MIN;
-    assert_int_equal(fl_lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_BAD_VALUE);
+    assert_int_equal(fl__lags_solve(FL_LAGS_FREE, 3, v, a, b, &reference), FL_BAD_VALUE);
     v[5] = INT64_MAX;
-    assert_int_equal(fl_lags_solve(FL_LAGS_REFERENCE, 3, v, a, b, &reference), FL_BAD_VALUE);
+    assert_int_equal(fl__lags_solve(FL_LAGS_REFERENCE, 3, v, a, b, &reference), FL_BAD_VALUE);
 }
 
 // ---------------------------------------------------------------- as it is printed
@@ -335,9 +335,9 @@ static void a_vector_that_starts_from_zero_inflates_the_lags(void **state)
 
 // ---------------------------------------------------------------- messages
 
-static Fl__LagsSaid random_said(FlRandom *r, int32_t from)
+static Fl__LagsBody random_said(FlRandom *r, int32_t from)
 {
-    Fl__LagsSaid said = {.kind = (Fl__LagsKind)(1 + fl_random_below(r, 3))};
+    Fl__LagsBody said = {.kind = (Fl__LagsKind)(1 + fl_random_below(r, 3))};
     if (said.kind != FL__LAGS_VECTOR) {
         said.stamp = (FlTime)fl_random_next(r);
         said.round = said.kind == FL__LAGS_READY ? 1 + (uint32_t)fl_random_below(r, 1000) : 0;
@@ -357,7 +357,7 @@ static Fl__LagsSaid random_said(FlRandom *r, int32_t from)
     return said;
 }
 
-static bool same_said(const Fl__LagsSaid *a, const Fl__LagsSaid *b)
+static bool same_said(const Fl__LagsBody *a, const Fl__LagsBody *b)
 {
     return a->kind == b->kind && a->stamp == b->stamp && a->round == b->round &&
            a->vector.round == b->vector.round && a->vector.plays == b->vector.plays &&
@@ -371,14 +371,14 @@ static void messages_come_back_as_they_went_and_never_in_part(void **state)
     FlRandom r = random_stream(809);
     for (int32_t k = 0; k < CASES(500); k++) {
         int32_t from = (int32_t)fl_random_below(&r, FL_LAGS_PEERS);
-        Fl__LagsSaid said = random_said(&r, from);
+        Fl__LagsBody said = random_said(&r, from);
         uint8_t bytes[FL_LAGS_MESSAGE_BYTES + 1] = {0};
         FlWriter writer;
         fl_writer_init(&writer, bytes, FL_LAGS_MESSAGE_BYTES);
         fl__lags_write(&writer, from, &said);
         assert_false(writer.failed);
         int32_t size = fl_writer_size(&writer);
-        Fl__LagsSaid read;
+        Fl__LagsBody read;
         FlReader reader;
         for (int32_t part = 0; part <= size + 1; part++) {
             fl_reader_init(&reader, bytes, part);
@@ -408,23 +408,23 @@ static void actions_come_back_as_they_went_and_never_in_part(void **state)
         uint8_t bytes[FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES + 1] = {0};
         FlWriter writer;
         fl_writer_init(&writer, bytes, sizeof bytes);
-        fl_action_write(&writer, &action);
+        fl__action_write(&writer, &action);
         int32_t size = fl_writer_size(&writer);
         assert_int_equal(size, FL_ACTION_HEAD_BYTES + action.count);
         FlOrdered read;
         FlReader reader;
         fl_reader_init(&reader, bytes, size);
-        assert_true(fl_action_read(&reader, &read));
+        assert_true(fl__action_read(&reader, &read));
         assert_true(read.play == action.play && read.stamp == action.stamp &&
                     read.sequence == action.sequence && read.type == action.type &&
                     read.count == action.count);
         assert_memory_equal(read.bytes, own, (size_t)read.count);
         for (int32_t part = 0; part < FL_ACTION_HEAD_BYTES; part++) {
             fl_reader_init(&reader, bytes, part);
-            assert_false(fl_action_read(&reader, &read));
+            assert_false(fl__action_read(&reader, &read));
         }
         fl_reader_init(&reader, bytes, FL_ACTION_HEAD_BYTES + FL_ACTION_BYTES + 1);
-        assert_false(fl_action_read(&reader, &read));
+        assert_false(fl__action_read(&reader, &read));
     }
 }
 
@@ -435,45 +435,46 @@ static void names_and_definitions_are_checked(void **state)
     (void)state;
     FlLagsChoice choice;
     for (int32_t i = 0; i < FL_LAGS_CHOICES; i++) {
-        assert_int_equal(fl_lags_choice_find(fl_lags_choice_name((FlLagsChoice)i), &choice), FL_OK);
+        assert_int_equal(fl__lags_choice_find(fl__lags_choice_name((FlLagsChoice)i), &choice),
+                         FL_OK);
         assert_int_equal(choice, i);
     }
-    assert_int_equal(fl_lags_choice_find("fastest", &choice), FL_NOT_FOUND);
-    FlLagsDef def = fl_lags_def_default();
+    assert_int_equal(fl__lags_choice_find("fastest", &choice), FL_NOT_FOUND);
+    FlLagsDef def = fl__lags_def_default();
     FlLags *lags;
     def.self = FL_LAGS_PEERS;
-    assert_int_equal(fl_lags_create(&def, 0, &lags), FL_BAD_VALUE);
+    assert_int_equal(fl__lags_create(&def, 0, &lags), FL_BAD_VALUE);
     assert_null(lags);
     def.self = 0;
     def.slew_ppm = 1000000; // play time would stand still
-    assert_int_equal(fl_lags_create(&def, 0, &lags), FL_BAD_VALUE);
+    assert_int_equal(fl__lags_create(&def, 0, &lags), FL_BAD_VALUE);
 }
 
 static void who_is_alone_plays_at_once(void **state)
 {
     (void)state;
-    FlLagsDef def = fl_lags_def_default();
+    FlLagsDef def = fl__lags_def_default();
     FlLags *lags;
     FlLagsMessage message;
     FlTime play;
-    assert_int_equal(fl_lags_create(&def, FL_SEC(77), &lags), FL_OK);
-    assert_int_equal(fl_lags_next(lags, FL_SEC(77), &message), FL_NOT_FOUND);
-    assert_int_equal(fl_lags_stamp(lags, FL_SEC(78), &play), FL_OK);
-    assert_int_equal(fl_lags_when(lags, play), FL_SEC(78));
-    assert_int_equal(fl_lags_play_time(lags, FL_SEC(78)), play);
-    assert_int_equal(fl_lags_offset(lags, 0), 0);
-    assert_int_equal(fl_lags_offset(lags, 1), FL_FOREVER);
-    fl_lags_destroy(lags);
+    assert_int_equal(fl__lags_create(&def, FL_SEC(77), &lags), FL_OK);
+    assert_int_equal(fl__lags_next(lags, FL_SEC(77), &message), FL_NOT_FOUND);
+    assert_int_equal(fl__lags_stamp(lags, FL_SEC(78), &play), FL_OK);
+    assert_int_equal(fl__lags_when(lags, play), FL_SEC(78));
+    assert_int_equal(fl__lags_play_time(lags, FL_SEC(78)), play);
+    assert_int_equal(fl__lags_offset(lags, 0), 0);
+    assert_int_equal(fl__lags_offset(lags, 1), FL_FOREVER);
+    fl__lags_destroy(lags);
 }
 
 static void nonsense_is_counted_and_changes_nothing(void **state)
 {
     (void)state;
     FlRandom r = random_stream(811);
-    FlLagsDef def = fl_lags_def_default();
+    FlLagsDef def = fl__lags_def_default();
     FlLags *lags;
-    assert_int_equal(fl_lags_create(&def, 0, &lags), FL_OK);
-    fl_lags_member(lags, 3, true, 0);
+    assert_int_equal(fl__lags_create(&def, 0, &lags), FL_OK);
+    fl__lags_member(lags, 3, true, 0);
     for (int32_t k = 0; k < CASES(2000); k++) {
         uint8_t bytes[64];
         for (size_t i = 0; i < sizeof bytes; i++) {
@@ -482,14 +483,14 @@ static void nonsense_is_counted_and_changes_nothing(void **state)
         bytes[0] = (uint8_t)fl_random_below(&r, 5);
         int32_t size = (int32_t)fl_random_below(&r, sizeof bytes);
         size = size == 9 || size == 14 ? 15 : size; // a probe and a READY are what they say
-        fl_lags_receive(lags, 3, bytes, size, FL_SEC(1));
-        fl_lags_receive(lags, 4, bytes, size, FL_SEC(1));
+        fl__lags_receive(lags, 3, bytes, size, FL_SEC(1));
+        fl__lags_receive(lags, 4, bytes, size, FL_SEC(1));
     }
-    FlLagsStatus status = fl_lags_status(lags, FL_SEC(1));
+    FlLagsStatus status = fl__lags_status(lags, FL_SEC(1));
     assert_int_equal(status.count[FL_LAGS_STRANGER], CASES(2000));
     assert_true(status.count[FL_LAGS_MALFORMED] > (uint64_t)CASES(2000) * 9 / 10);
     assert_false(status.plays);
-    fl_lags_destroy(lags);
+    fl__lags_destroy(lags);
 }
 
 int main(void)

@@ -3,15 +3,17 @@
 
 #include "fairlead/agree.h"
 
+#include "agree/agree.h"
+
 enum { ACTIONS = 200 };
 
 static FlOrder *order_of(int32_t capacity)
 {
-    FlOrderDef def = fl_order_def_default();
+    FlOrderDef def = fl__order_def_default();
     def.capacity = capacity;
     def.action_bytes = 4;
     FlOrder *order;
-    assert_int_equal(fl_order_create(&def, &order), FL_OK);
+    assert_int_equal(fl__order_create(&def, &order), FL_OK);
     return order;
 }
 
@@ -57,7 +59,7 @@ static void put(FlOrder *order, const FlOrdered *action)
     FlOrdered copy = *action;
     uint8_t bytes[4] = {(uint8_t)action->sequence, 1, 2, (uint8_t)action->writer};
     copy.bytes = bytes;
-    assert_int_equal(fl_order_put(order, &copy), FL_OK);
+    assert_int_equal(fl__order_put(order, &copy), FL_OK);
 }
 
 static void they_come_out_by_play_time_then_writer_however_they_went_in(void **state)
@@ -76,16 +78,16 @@ static void they_come_out_by_play_time_then_writer_however_they_went_in(void **s
         }
         FlOrdered out;
         for (int32_t i = 0; i < ACTIONS; i++) {
-            assert_int_equal(fl_order_next(order), sorted[i].play);
-            assert_int_equal(fl_order_take(order, sorted[i].play - 1, &out), FL_NOT_FOUND);
-            assert_int_equal(fl_order_take(order, sorted[i].play, &out), FL_OK);
+            assert_int_equal(fl__order_next(order), sorted[i].play);
+            assert_int_equal(fl__order_take(order, sorted[i].play - 1, &out), FL_NOT_FOUND);
+            assert_int_equal(fl__order_take(order, sorted[i].play, &out), FL_OK);
             assert_true(out.writer == sorted[i].writer && out.sequence == sorted[i].sequence);
             assert_false(out.late);
             assert_int_equal(out.bytes[0], (uint8_t)out.sequence);
             assert_int_equal(out.bytes[3], out.writer);
         }
-        assert_int_equal(fl_order_take(order, FL_FOREVER, &out), FL_NOT_FOUND);
-        fl_order_destroy(order);
+        assert_int_equal(fl__order_take(order, FL_FOREVER, &out), FL_NOT_FOUND);
+        fl__order_destroy(order);
     }
 }
 
@@ -105,19 +107,19 @@ static void what_comes_after_something_later_was_given_out_is_given_out_as_late(
             FlOrdered out;
             put(order, &actions[i]);
             FlTime now = random_time(&r, -60, 160);
-            while (fl_order_take(order, now, &out) == FL_OK) {
+            while (fl__order_take(order, now, &out) == FL_OK) {
                 assert_int_equal(out.late, by_key(&out, &last) < 0);
                 last = out.late ? last : out;
                 given++;
             }
         }
         FlOrdered out;
-        while (fl_order_take(order, FL_FOREVER, &out) == FL_OK) {
+        while (fl__order_take(order, FL_FOREVER, &out) == FL_OK) {
             given++;
         }
         assert_int_equal(given, ACTIONS); // nothing is lost
-        late += fl_order_stats(order).late;
-        fl_order_destroy(order);
+        late += fl__order_stats(order).late;
+        fl__order_destroy(order);
     }
     assert_true(late > 0);
 }
@@ -142,18 +144,18 @@ static void an_action_that_was_here_before_is_dropped_and_counted(void **state)
         FlOrdered action = {.play = k, .writer = 2, .sequence = base + (uint32_t)number};
         again += seen[number] ? 1 : 0;
         seen[number] = true;
-        assert_int_equal(fl_order_put(order, &action), FL_OK);
-        assert_int_equal(fl_order_stats(order).duplicates, again);
-        while (fl_order_take(order, FL_FOREVER, &out) == FL_OK) {
+        assert_int_equal(fl__order_put(order, &action), FL_OK);
+        assert_int_equal(fl__order_stats(order).duplicates, again);
+        while (fl__order_take(order, FL_FOREVER, &out) == FL_OK) {
         }
     }
     FlOrdered old = {.writer = 2, .sequence = base + (uint32_t)newest - 600};
-    assert_int_equal(fl_order_put(order, &old), FL_OK);
-    assert_int_equal(fl_order_stats(order).duplicates, again + 1); // too old to tell
-    fl_order_writer(order, 2);
-    assert_int_equal(fl_order_put(order, &old), FL_OK);
-    assert_int_equal(fl_order_stats(order).duplicates, again + 1); // somebody else's
-    fl_order_destroy(order);
+    assert_int_equal(fl__order_put(order, &old), FL_OK);
+    assert_int_equal(fl__order_stats(order).duplicates, again + 1); // too old to tell
+    fl__order_writer(order, 2);
+    assert_int_equal(fl__order_put(order, &old), FL_OK);
+    assert_int_equal(fl__order_stats(order).duplicates, again + 1); // somebody else's
+    fl__order_destroy(order);
 }
 
 static void a_full_order_refuses_and_forgets_nothing(void **state)
@@ -164,16 +166,16 @@ static void a_full_order_refuses_and_forgets_nothing(void **state)
     for (uint32_t i = 0; i < 5; i++) {
         action.sequence = i;
         action.play = 10 - (FlTime)i;
-        assert_int_equal(fl_order_put(order, &action), i < 3 ? FL_OK : FL_FULL);
-        assert_int_equal(fl_order_room(order), i < 3 ? 2 - (int32_t)i : 0);
+        assert_int_equal(fl__order_put(order, &action), i < 3 ? FL_OK : FL_FULL);
+        assert_int_equal(fl__order_room(order), i < 3 ? 2 - (int32_t)i : 0);
     }
-    assert_int_equal(fl_order_stats(order).full, 2);
+    assert_int_equal(fl__order_stats(order).full, 2);
     FlOrdered out;
-    assert_int_equal(fl_order_take(order, 100, &out), FL_OK);
-    assert_int_equal(fl_order_put(order, &action), FL_OK); // a refused one may come again
+    assert_int_equal(fl__order_take(order, 100, &out), FL_OK);
+    assert_int_equal(fl__order_put(order, &action), FL_OK); // a refused one may come again
     action.count = 5;
-    assert_int_equal(fl_order_put(order, &action), FL_BAD_VALUE);
-    fl_order_destroy(order);
+    assert_int_equal(fl__order_put(order, &action), FL_BAD_VALUE);
+    fl__order_destroy(order);
 }
 
 static void before_anything_is_played_nothing_is_given_out(void **state)
@@ -182,10 +184,10 @@ static void before_anything_is_played_nothing_is_given_out(void **state)
     FlOrder *order = order_of(3);
     FlOrdered action = {.writer = 1, .play = INT64_MIN};
     FlOrdered out;
-    assert_int_equal(fl_order_put(order, &action), FL_OK);
-    assert_int_equal(fl_order_take(order, INT64_MIN, &out), FL_NOT_FOUND); // as lags say it
-    assert_int_equal(fl_order_take(order, INT64_MIN + 1, &out), FL_OK);
-    fl_order_destroy(order);
+    assert_int_equal(fl__order_put(order, &action), FL_OK);
+    assert_int_equal(fl__order_take(order, INT64_MIN, &out), FL_NOT_FOUND); // as lags say it
+    assert_int_equal(fl__order_take(order, INT64_MIN + 1, &out), FL_OK);
+    fl__order_destroy(order);
 }
 
 /// By what is dropped on the way: one writer's earliest, and whatever is too far ahead.
@@ -209,10 +211,10 @@ static void what_is_dropped_is_gone_and_the_rest_keeps_its_order(void **state)
         int32_t drops = (int32_t)fl_random_below(&r, 30);
         FlTime last = random_time(&r, -60, 160);
         for (int32_t i = 0; i < drops; i++) {
-            assert_int_equal(fl_order_waiting(order, writer), waiting[writer] - i);
-            assert_true(fl_order_drop(order, writer));
+            assert_int_equal(fl__order_waiting(order, writer), waiting[writer] - i);
+            assert_true(fl__order_drop(order, writer));
         }
-        int32_t trimmed = fl_order_trim(order, last);
+        int32_t trimmed = fl__order_trim(order, last);
         int32_t skipped = 0;
         int32_t beyond = 0;
         FlOrdered out;
@@ -221,18 +223,18 @@ static void what_is_dropped_is_gone_and_the_rest_keeps_its_order(void **state)
             skipped += skip ? 1 : 0;
             beyond += !skip && sorted[i].play > last ? 1 : 0;
             if (!skip && sorted[i].play <= last) {
-                assert_int_equal(fl_order_take(order, FL_FOREVER, &out), FL_OK);
+                assert_int_equal(fl__order_take(order, FL_FOREVER, &out), FL_OK);
                 assert_true(out.writer == sorted[i].writer && out.sequence == sorted[i].sequence);
                 assert_int_equal(out.bytes[0], (uint8_t)out.sequence);
                 assert_false(out.late);
             }
         }
         assert_int_equal(trimmed, beyond);
-        assert_int_equal(fl_order_take(order, FL_FOREVER, &out), FL_NOT_FOUND);
-        assert_int_equal(fl_order_waiting(order, writer), 0);
-        assert_false(fl_order_drop(order, writer));
-        assert_int_equal(fl_order_room(order), ACTIONS);
-        fl_order_destroy(order);
+        assert_int_equal(fl__order_take(order, FL_FOREVER, &out), FL_NOT_FOUND);
+        assert_int_equal(fl__order_waiting(order, writer), 0);
+        assert_false(fl__order_drop(order, writer));
+        assert_int_equal(fl__order_room(order), ACTIONS);
+        fl__order_destroy(order);
     }
 }
 
@@ -266,25 +268,25 @@ static void without_memory_nothing_is_made_and_later_nothing_is_needed(void **st
     FlResult result = FL_NO_MEMORY;
     for (int32_t n = 0; result != FL_OK; n++) {
         Scarce scarce = {.left = n};
-        FlOrderDef def = fl_order_def_default();
+        FlOrderDef def = fl__order_def_default();
         FlAlloc alloc = {scarce_alloc, scarce_free, &scarce};
         def.alloc = alloc;
         FlOrder *order;
-        result = fl_order_create(&def, &order);
-        FlLagsDef lags_def = fl_lags_def_default();
+        result = fl__order_create(&def, &order);
+        FlLagsDef lags_def = fl__lags_def_default();
         lags_def.alloc = alloc;
         FlLags *lags = NULL;
-        result = result == FL_OK ? fl_lags_create(&lags_def, 0, &lags) : result;
+        result = result == FL_OK ? fl__lags_create(&lags_def, 0, &lags) : result;
         if (result == FL_OK) {
             FlOrdered action = {.sequence = 1};
             int32_t live = scarce.live;
-            assert_int_equal(fl_order_put(order, &action), FL_OK);
-            fl_lags_member(lags, 5, true, 0);
+            assert_int_equal(fl__order_put(order, &action), FL_OK);
+            fl__lags_member(lags, 5, true, 0);
             assert_int_equal(scarce.left, 0);
             assert_int_equal(scarce.live, live);
         }
-        fl_lags_destroy(lags);
-        fl_order_destroy(order);
+        fl__lags_destroy(lags);
+        fl__order_destroy(order);
         assert_int_equal(scarce.live, 0);
         assert_true(n < 20);
     }

@@ -30,14 +30,14 @@ static Table *table_begin(void)
     assert_non_null(table);
     table->now = FL_SEC(1);
     table->delay = FL_MS(20);
-    table->def = fl_lags_def_default();
+    table->def = fl__lags_def_default();
     return table;
 }
 
 static void table_end(Table *table)
 {
     for (int32_t i = 0; i < MOST; i++) {
-        fl_lags_destroy(table->peer[i]);
+        fl__lags_destroy(table->peer[i]);
     }
     free(table);
 }
@@ -52,7 +52,7 @@ static void member(Table *table, int32_t who, bool present)
 {
     for (int32_t i = 0; i < MOST; i++) {
         if (table->peer[i] != NULL) {
-            fl_lags_member(table->peer[i], who, present, local(table, i));
+            fl__lags_member(table->peer[i], who, present, local(table, i));
         }
     }
 }
@@ -60,11 +60,11 @@ static void member(Table *table, int32_t who, bool present)
 static void sit_down(Table *table, int32_t who)
 {
     table->def.self = who;
-    assert_int_equal(fl_lags_create(&table->def, local(table, who), &table->peer[who]), FL_OK);
+    assert_int_equal(fl__lags_create(&table->def, local(table, who), &table->peer[who]), FL_OK);
     for (int32_t i = 0; i < MOST; i++) {
         if (i != who && table->peer[i] != NULL) {
-            fl_lags_member(table->peer[i], who, true, local(table, i));
-            fl_lags_member(table->peer[who], i, true, local(table, who));
+            fl__lags_member(table->peer[i], who, true, local(table, i));
+            fl__lags_member(table->peer[who], i, true, local(table, who));
         }
     }
 }
@@ -72,7 +72,7 @@ static void sit_down(Table *table, int32_t who)
 static void send(Table *table, int32_t from, const FlLagsMessage *message)
 {
     FlReader reader;
-    Fl__LagsSaid said;
+    Fl__LagsBody said;
     fl_reader_init(&reader, message->bytes, message->count);
     table->unreadable += fl__lags_read(&reader, from, &said) ? 0 : 1;
     table->ready_said[from] += said.kind == FL__LAGS_READY ? 1 : 0;
@@ -97,14 +97,14 @@ static void run(Table *table, FlTime span)
                table->way[table->first % ON_THE_WAY].at <= table->now) {
             const Letter *letter = &table->way[table->first++ % ON_THE_WAY];
             if (table->peer[letter->to] != NULL) {
-                fl_lags_receive(table->peer[letter->to], letter->from, letter->bytes, letter->count,
-                                local(table, letter->to));
+                fl__lags_receive(table->peer[letter->to], letter->from, letter->bytes,
+                                 letter->count, local(table, letter->to));
             }
         }
         for (int32_t i = 0; i < MOST; i++) {
             FlLagsMessage message;
             while (table->peer[i] != NULL &&
-                   fl_lags_next(table->peer[i], local(table, i), &message) == FL_OK) {
+                   fl__lags_next(table->peer[i], local(table, i), &message) == FL_OK) {
                 send(table, i, &message);
             }
         }
@@ -112,24 +112,24 @@ static void run(Table *table, FlTime span)
 }
 
 /// A liar says something to one peer, which arrives at once.
-static void say(Table *table, int32_t from, int32_t to, const Fl__LagsSaid *said)
+static void say(Table *table, int32_t from, int32_t to, const Fl__LagsBody *said)
 {
     uint8_t bytes[FL_LAGS_MESSAGE_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);
     fl__lags_write(&writer, from, said);
-    fl_lags_receive(table->peer[to], from, bytes, fl_writer_size(&writer), local(table, to));
+    fl__lags_receive(table->peer[to], from, bytes, fl_writer_size(&writer), local(table, to));
 }
 
 static void say_round(Table *table, int32_t from, int32_t to, uint32_t round)
 {
-    Fl__LagsSaid said = {.kind = FL__LAGS_READY, .round = round};
+    Fl__LagsBody said = {.kind = FL__LAGS_READY, .round = round};
     say(table, from, to, &said);
 }
 
 static FlLagsStatus status_of(const Table *table, int32_t who)
 {
-    return fl_lags_status(table->peer[who], local(table, who));
+    return fl__lags_status(table->peer[who], local(table, who));
 }
 
 /// Everybody who is there plays by the same round, of just those, and everybody can read everybody.
@@ -185,7 +185,7 @@ static void a_newcomer_who_is_told_a_wrong_number_finds_the_others(void **state)
         for (int32_t i = 0; i < 3; i++) {
             if (i != newcomer) {
                 sit_down(table, i);
-                table->peer[i]->round_heard = k < 3 ? 0 : 3000000000u; // they play since long
+                table->peer[i]->round_newest = k < 3 ? 0 : 3000000000u; // they play since long
             }
         }
         run(table, FL_SEC(5));
@@ -256,7 +256,7 @@ static void who_is_asked_before_it_has_measured_says_nothing_yet(void **state)
     Table *table = table_begin();
     sit_down(table, 0);
     sit_down(table, 1);
-    Fl__LagsSaid said = {.kind = FL__LAGS_READY, .round = 7, .asks = true};
+    Fl__LagsBody said = {.kind = FL__LAGS_READY, .round = 7, .asks = true};
     say(table, 1, 0, &said);
     run(table, FL_SEC(4));
     check_together(table);
@@ -276,13 +276,13 @@ static void an_a_beyond_all_clocks_is_refused_and_forgotten(void **state)
         bool said = false;
         for (int32_t k = 0; k < 1400; k++) { // 7 s
             run(table, FL_MS(5));
-            Fl__LagsSaid probe = {.kind = FL__LAGS_PROBE, .stamp = table->now - FL_MS(20)};
+            Fl__LagsBody probe = {.kind = FL__LAGS_PROBE, .stamp = table->now - FL_MS(20)};
             say(table, 2, 0, &probe);
             say(table, 2, 1, &probe);
             if (!said && k > 500) {
                 said = true;
-                Fl__LagsSaid far = {.kind = FL__LAGS_VECTOR};
-                Fl__LagsVector vector = {.round = table->peer[0]->round_heard,
+                Fl__LagsBody far = {.kind = FL__LAGS_VECTOR};
+                Fl__LagsVector vector = {.round = table->peer[0]->round_newest,
                                          .plays = FL__LAGS_TOGETHER,
                                          .members = 7,
                                          .a = sign * (INT64_C(1) << 61),
@@ -311,7 +311,7 @@ static void what_can_be_measured_can_be_told(void **state)
     sit_down(table, 0);
     member(table, 1, true);
     for (FlTime below = 0; below < FL_SEC(30); below += FL_SEC(1)) {
-        Fl__LagsSaid probe = {.kind = FL__LAGS_PROBE};
+        Fl__LagsBody probe = {.kind = FL__LAGS_PROBE};
         probe.stamp = table->now - (INT64_C(1) << 60) + below;
         say(table, 1, 0, &probe);
         run(table, FL_SEC(1));
@@ -325,7 +325,7 @@ static void what_can_be_measured_can_be_told(void **state)
 
 static void leave(Table *table, int32_t who)
 {
-    fl_lags_destroy(table->peer[who]);
+    fl__lags_destroy(table->peer[who]);
     table->peer[who] = NULL;
     member(table, who, false);
 }
@@ -365,10 +365,10 @@ typedef struct Watch {
 static void watch(Watch *w, const Table *table, int32_t who, bool stamps)
 {
     FlTime stamp;
-    FlTime play = fl_lags_play_time(table->peer[who], local(table, who));
+    FlTime play = fl__lags_play_time(table->peer[who], local(table, who));
     w->back += play < w->play ? 1 : 0;
     w->play = play;
-    if (stamps && fl_lags_stamp(table->peer[who], local(table, who), &stamp) == FL_OK) {
+    if (stamps && fl__lags_stamp(table->peer[who], local(table, who), &stamp) == FL_OK) {
         w->back += stamp <= w->stamp ? 1 : 0;
         w->stamp = stamp;
     }
@@ -386,12 +386,12 @@ static void play_time_goes_back_for_nobody_but_a_lone_one_who_is_told_so(void **
             watches[i] = (Watch){INT64_MIN, INT64_MIN, 0};
             table->clock[i] = random_time(&r, FL_SEC(0), FL_SEC(2000));
             table->def.self = i;
-            assert_int_equal(fl_lags_create(&table->def, local(table, i), &table->peer[i]), FL_OK);
+            assert_int_equal(fl__lags_create(&table->def, local(table, i), &table->peer[i]), FL_OK);
         }
         for (int32_t step = 0; step < 600; step++) {
             for (int32_t i = lone; step == 100 && i < 3; i++) { // those at the end, first
                 for (int32_t j = lone; j < 3; j++) {
-                    fl_lags_member(table->peer[i], j, true, local(table, i));
+                    fl__lags_member(table->peer[i], j, true, local(table, i));
                 }
             }
             for (int32_t i = 0; step == 300 && i < 3; i++) {

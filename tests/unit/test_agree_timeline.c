@@ -4,6 +4,8 @@
 
 #include "fairlead/timeline.h"
 
+#include "agree/timeline.h"
+
 // ---------------------------------------------------------------- a game
 
 enum { PLAYERS = 5, BYTES = 3, TICKS = 400 };
@@ -50,7 +52,7 @@ static void step(void *ctx, void *state, int64_t tick, const FlTimelineInputs *i
 {
     Peer *peer = (Peer *)ctx;
     State *s = state != NULL ? (State *)state : &peer->own;
-    assert_true(fl_timeline_playing(peer->timeline));
+    assert_true(fl__timeline_playing(peer->timeline));
     play(s, tick, inputs);
     peer->steps++;
     peer->hidden++;
@@ -368,11 +370,11 @@ static void a_number_that_is_given_again_has_the_new_ones_inputs_only(void **unu
     }
     fl_timeline_advance(t, 20);
     assert_int_equal(peer->settled_next, 12); // the newcomer's first is missing
-    assert_int_equal(fl_timeline_known(t, 1), 10);
+    assert_int_equal(fl__timeline_known(t, 1), 10);
     assert_int_equal(fl_timeline_input(t, 1, 11, two), FL_OK);
     fl_timeline_advance(t, 20);
     assert_int_equal(peer->settled_next, 21);
-    assert_int_equal(fl_timeline_known(t, 1), 19);
+    assert_int_equal(fl__timeline_known(t, 1), 19);
     State state = {.sum = 7};
     for (int64_t tick = 0; tick < 20; tick++) {
         FlTimelineInputs inputs = {{one, tick < 10 ? one : tick > 10 ? two : NULL}};
@@ -522,8 +524,8 @@ static void the_present_waits_when_the_history_is_full(void **unused)
     bytes[0] = 8;
     assert_int_equal(fl_timeline_input(t, 0, 63, bytes), FL_OK);
     assert_int_equal(fl_timeline_figures(t).conflicts, 1);
-    assert_int_equal(fl_timeline_input_at(t, 0, 63)[0], 9);
-    assert_null(fl_timeline_input_at(t, 0, 64));
+    assert_int_equal(fl__timeline_input_at(t, 0, 63)[0], 9);
+    assert_null(fl__timeline_input_at(t, 0, 64));
     fl_timeline_destroy(t);
     free(peer);
 }
@@ -589,22 +591,22 @@ static void hashes_name_the_first_tick_that_differs(void **unused)
             uint16_t hash;
             int64_t told = tick - 10; // one hears it after, the other before it is settled there
             if (told >= 0) {
-                assert_int_equal(fl_timeline_hash(peers[0].timeline, told, &hash), FL_OK);
-                fl_timeline_hash_heard(peers[1].timeline, 3, told, hash);
-                assert_int_equal(fl_timeline_hash(peers[1].timeline, tick + 1, &hash), FL_OK);
-                assert_int_equal(fl_timeline_hash(peers[1].timeline, tick + 2, &hash),
+                assert_int_equal(fl__timeline_hash(peers[0].timeline, told, &hash), FL_OK);
+                fl__timeline_hash_received(peers[1].timeline, 3, told, hash);
+                assert_int_equal(fl__timeline_hash(peers[1].timeline, tick + 1, &hash), FL_OK);
+                assert_int_equal(fl__timeline_hash(peers[1].timeline, tick + 2, &hash),
                                  FL_NOT_FOUND);
                 if (told < 60) {
-                    fl_timeline_hash_heard(peers[0].timeline, 4, tick + 3, 0);
+                    fl__timeline_hash_received(peers[0].timeline, 4, tick + 3, 0);
                 }
             }
         }
-        FlDesync desync = fl_timeline_desync(peers[1].timeline);
-        assert_int_equal(desync.tick, fault + 1); // the state after the faulty tick
-        assert_int_equal(desync.player, 3);
+        FlTimelineFigures desync = fl_timeline_figures(peers[1].timeline);
+        assert_int_equal(desync.desync_at, fault + 1); // the state after the faulty tick
+        assert_int_equal(desync.desync_player, 3);
         assert_int_equal(fl_timeline_figures(peers[0].timeline).compared, 60); // each once
-        assert_int_equal(fl_timeline_desync(peers[0].timeline).player, 4);
-        assert_int_equal(fl_timeline_desync(peers[0].timeline).tick, 13);
+        assert_int_equal(fl_timeline_figures(peers[0].timeline).desync_player, 4);
+        assert_int_equal(fl_timeline_figures(peers[0].timeline).desync_at, 13);
         fl_timeline_destroy(peers[0].timeline);
         fl_timeline_destroy(peers[1].timeline);
         free(peers);
@@ -635,6 +637,42 @@ static void count_free(void *ctx, void *ptr, size_t size)
     free(ptr);
 }
 
+static void a_definition_names_the_field_that_is_wrong(void **unused)
+{
+    (void)unused;
+    Peer *peer = (Peer *)calloc(1, sizeof *peer);
+    FlTimelineDef good = def_of(peer);
+    FlTimelineDef def = good;
+    FlError error;
+    assert_int_equal(fl_timeline_def_problem(&def, &error), FL_OK);
+    assert_string_equal(error.text, "");
+#define WRONG(words, ...)                                                                          \
+    do {                                                                                           \
+        def = good;                                                                                \
+        __VA_ARGS__;                                                                               \
+        assert_int_equal(fl_timeline_def_problem(&def, &error), FL_BAD_VALUE);                     \
+        if (strstr(error.text, words) == NULL) {                                                   \
+            print_error("not in it: %s\n%s\n", words, error.text);                                 \
+            fail();                                                                                \
+        }                                                                                          \
+        assert_int_equal(fl_timeline_create(&def, &peer->timeline), FL_BAD_VALUE);                 \
+    } while (0)
+    WRONG("player_capacity is 65: it must be 1 to 64", def.player_capacity = 65);
+    WRONG("state_bytes is 0: it must be 1 to", def.state_bytes = 0);
+    WRONG("input_bytes is -1", def.input_bytes = -1);
+    WRONG("history_ticks is 63: it must be a power of two", def.history_ticks = 63);
+    WRONG("history_ticks is 2: it must be 4 to", def.history_ticks = 2);
+    WRONG("save_every is 3", def.save_every = 3);
+    WRONG("budget_ticks is 0", def.budget_ticks = 0);
+    WRONG("control is 99", def.control = (FlControl)99);
+    WRONG("lag_ticks is -1", def.lag_ticks = -1);
+    WRONG("stress_ticks is above 0", def.stress_ticks = 1; def.control = FL_CONTROL_NONE);
+    WRONG("step_fn", def.game.step_fn = NULL);
+    WRONG("fl_timeline_def_default()", def.cookie = 0);
+#undef WRONG
+    free(peer);
+}
+
 static void all_memory_is_taken_at_creation_and_each_lack_of_it_survived(void **unused)
 {
     (void)unused;
@@ -644,7 +682,7 @@ static void all_memory_is_taken_at_creation_and_each_lack_of_it_survived(void **
     def.alloc = (FlAlloc){count_alloc, count_free, &memory};
     open_peer(peer, &def);
     int32_t calls = memory.calls;
-    assert_int_equal(memory.bytes, fl_timeline_memory(&def));
+    assert_int_equal(memory.bytes, fl__timeline_memory(&def));
     Way way = {.seed = 3, .most = 12};
     Cast cast = everybody();
     for (int32_t p = 0; p < PLAYERS; p++) {
@@ -671,12 +709,12 @@ static bool read_any(int32_t kind, const uint8_t *bytes, int32_t count)
 {
     FlReader r;
     FlHashesMessage hashes;
-    FlStretchMessage stretch;
+    FlTickRangeMessage range;
     FlEnterMessage enter;
     fl_reader_init(&r, bytes, count);
-    return kind == 0   ? fl_hashes_message_read(&r, 100000, &hashes)
-           : kind == 1 ? fl_stretch_message_read(&r, 100000, BYTES, &stretch)
-                       : fl_enter_message_read(&r, 100000, &enter);
+    return kind == 0   ? fl__hashes_message_read(&r, 100000, &hashes)
+           : kind == 1 ? fl__tick_range_message_read(&r, 100000, BYTES, &range)
+                       : fl__enter_message_read(&r, 100000, &enter);
 }
 
 static void messages_come_back_and_no_other_length_is_taken(void **unused)
@@ -692,7 +730,7 @@ static void messages_come_back_and_no_other_length_is_taken(void **unused)
         int64_t tick = 99000 + (int64_t)fl_random_below(&random, 2000);
         int32_t count = (int32_t)fl_random_below(&random, 64) + 1;
         FlHashesMessage hashes = {.first = tick, .count = count};
-        FlStretchMessage stretch = {.player = count - 1, .of = 7, .final = n % 2 == 0};
+        FlTickRangeMessage range = {.player = count - 1, .of = 7, .final = n % 2 == 0};
         FlEnterMessage enter = {.player = count - 1, .of = 200, .tick = tick};
         for (int32_t i = 0; i < count; i++) {
             hashes.hash[i] = (uint16_t)fl_random_next(&random);
@@ -700,34 +738,34 @@ static void messages_come_back_and_no_other_length_is_taken(void **unused)
         for (int32_t i = 0; i < 64 * BYTES; i++) {
             inputs[i] = (uint8_t)fl_random_next(&random);
         }
-        stretch.newest = tick + count - 1;
-        stretch.first = tick;
-        stretch.count = count;
-        stretch.bytes = inputs;
+        range.newest = tick + count - 1;
+        range.first = tick;
+        range.count = count;
+        range.bytes = inputs;
         if (kind == 0) {
-            fl_hashes_message_write(&w, &hashes);
+            fl__hashes_message_write(&w, &hashes);
         } else if (kind == 1) {
-            fl_stretch_message_write(&w, BYTES, &stretch);
+            fl__tick_range_message_write(&w, BYTES, &range);
         } else {
-            fl_enter_message_write(&w, &enter);
+            fl__enter_message_write(&w, &enter);
         }
         assert_false(w.failed);
         int32_t size = fl_writer_size(&w);
         fl_reader_init(&r, bytes, size);
         if (kind == 0) {
             FlHashesMessage got;
-            assert_true(fl_hashes_message_read(&r, 100000, &got));
+            assert_true(fl__hashes_message_read(&r, 100000, &got));
             assert_memory_equal(&got, &hashes, sizeof got);
         } else if (kind == 1) {
-            FlStretchMessage got;
-            assert_true(fl_stretch_message_read(&r, 100000, BYTES, &got));
-            assert_true(got.player == stretch.player && got.of == 7 && !got.more &&
-                        got.final == stretch.final && got.newest == stretch.newest &&
+            FlTickRangeMessage got;
+            assert_true(fl__tick_range_message_read(&r, 100000, BYTES, &got));
+            assert_true(got.player == range.player && got.of == 7 && !got.more &&
+                        got.final == range.final && got.newest == range.newest &&
                         got.first == tick && got.count == count);
             assert_memory_equal(got.bytes, inputs, (size_t)count * BYTES);
         } else {
             FlEnterMessage got;
-            assert_true(fl_enter_message_read(&r, 100000, &got));
+            assert_true(fl__enter_message_read(&r, 100000, &got));
             assert_true(got.player == enter.player && got.of == 200 && got.tick == tick);
         }
         for (int32_t cut = 0; cut < size; cut++) {
@@ -766,11 +804,40 @@ static void what_never_came_is_not_known_when_its_place_is_used_again(void **sta
         assert_int_equal(fl_timeline_input(t, 0, tick, &input), FL_OK);
     }
     fl_timeline_advance(t, 10); // settled up to 6: 3, 4 and 5 are lost
-    assert_int_equal(fl_timeline_known(t, 0), 2);
+    assert_int_equal(fl__timeline_known(t, 0), 2);
     assert_int_equal(fl_timeline_input(t, 0, 19, &input), FL_OK); // in the place of 3
-    assert_int_equal(fl_timeline_known(t, 0), 2);
+    assert_int_equal(fl__timeline_known(t, 0), 2);
     assert_int_equal(fl_timeline_input(t, 0, 3, &input), FL_OUT_OF_ORDER);
     assert_int_equal(fl_timeline_figures(t).dropped, 1);
+    fl_timeline_destroy(t);
+}
+
+static void another_lag_counts_from_the_next_call_on(void **state)
+{
+    (void)state;
+    FlTimelineDef def = fl_timeline_def_default();
+    def.state_bytes = 8;
+    def.input_bytes = 1;
+    def.history_ticks = 16;
+    def.control = FL_CONTROL_CONSTANT;
+    def.lag_ticks = 4;
+    def.game.step_fn = count_up;
+    FlTimeline *t;
+    uint64_t begin = 0;
+    int64_t tick;
+    assert_int_equal(fl_timeline_create(&def, &t), FL_OK);
+    fl_timeline_begin(t, 0, &begin);
+    const struct {
+        int32_t lag;
+        int64_t present, settled;
+    } calls[] = {{4, 10, 6}, {2, 10, 8}, {6, 12, 8}, {6, 15, 9}, {100, 20, 12}, {-1, 20, 20}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        fl_timeline_lag(t, calls[i].lag);
+        fl_timeline_advance(t, calls[i].present);
+        (void)fl_timeline_settled(t, &tick);
+        assert_int_equal(tick, calls[i].settled);
+    }
+    assert_int_equal(fl__timeline_def(t)->lag_ticks, 4); // as it was made
     fl_timeline_destroy(t);
 }
 
@@ -778,6 +845,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settled_states_are_those_of_one_who_knew_everything),
+        cmocka_unit_test(another_lag_counts_from_the_next_call_on),
         cmocka_unit_test(the_present_is_what_is_known_and_the_same_again),
         cmocka_unit_test(who_comes_and_goes_at_the_same_ticks_is_the_same_everywhere),
         cmocka_unit_test(a_number_that_is_given_again_has_the_new_ones_inputs_only),
@@ -787,6 +855,7 @@ int main(void)
         cmocka_unit_test(the_present_waits_when_the_history_is_full),
         cmocka_unit_test(stress_finds_what_is_neither_state_nor_input),
         cmocka_unit_test(hashes_name_the_first_tick_that_differs),
+        cmocka_unit_test(a_definition_names_the_field_that_is_wrong),
         cmocka_unit_test(all_memory_is_taken_at_creation_and_each_lack_of_it_survived),
         cmocka_unit_test(messages_come_back_and_no_other_length_is_taken),
         cmocka_unit_test(what_never_came_is_not_known_when_its_place_is_used_again),

@@ -1,4 +1,5 @@
 // The arena around its players: settings, memory, states compared and checked, views, recordings.
+#include "motion/motion.h"
 #include "unit/counting_alloc.h"
 #include "unit/test_arena_support.h"
 
@@ -166,7 +167,7 @@ static void player_told_and_shown_is_the_same_to_others(void **ignored)
     arena_start(game, &other);
     for (int32_t i = 0; i < 16; i++) {
         FlState told = arena_player_state(&state.player[i], FL_SEC(5));
-        assert_true(fl_state_finite(&told));
+        assert_true(fl__state_finite(&told));
         FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &told);
         FlPose pose = fl_motion_pose(&motion, FL_SEC(5));
         ArenaStatus status = arena_player_status(&state.player[i]);
@@ -193,7 +194,8 @@ static void wire_world_fits_and_tells_games_apart(void **ignored)
     for (int32_t m = 0; m < ARENA_MAP_COUNT; m++) {
         ArenaGame *game = arena_game((ArenaMap)m, 16, false, 1);
         FlWorldDef def = arena_wire_world(game, 64);
-        assert_null(fl_world_def_problem(&def));
+        FlError problem;
+        assert_int_equal(fl_world_def_problem(&def, &problem), FL_OK);
         version[m] = def.application_version;
         arena_destroy(game);
     }

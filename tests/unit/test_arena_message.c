@@ -140,7 +140,8 @@ static bool encodes(ArenaDeed deed)
 static void what_is_no_deed_is_not_written(void **ignored)
 {
     (void)ignored;
-    ArenaDeed good = {ARENA_DEED_DAMAGE, 63, 0, 7, ARENA_WEAPON_ROCKET, 100, -400, 400, 3};
+    ArenaDeed good = {
+        ARENA_DEED_DAMAGE, ARENA_PLAYER_CAPACITY - 1, 0, 7, ARENA_WEAPON_ROCKET, 100, -400, 400, 3};
     assert_true(encodes(good));
     ArenaDeed bad = good;
     bad.amount = 0;
@@ -149,7 +150,7 @@ static void what_is_no_deed_is_not_written(void **ignored)
     bad.x = 1001;
     assert_false(encodes(bad));
     bad = good;
-    bad.actor = 64;
+    bad.actor = ARENA_PLAYER_CAPACITY;
     assert_false(encodes(bad));
     bad = good;
     bad.kind = ARENA_DEED_PICKUP; // which has neither weapon nor amount

@@ -1,6 +1,7 @@
 // Chance: the published generator, streams that nobody can shift, and fair distributions.
 //
 // Statistical bounds are five standard errors for a fixed seed: a right program passes always.
+#include "base/private.h"
 #include "support.h"
 
 // ---------------------------------------------------------------- Philox, written down again
@@ -149,7 +150,7 @@ static void unit_draws_are_uniform_below_one(void **state)
     int32_t bin[100] = {0};
     double sum = 0.0, squares = 0.0;
     for (int32_t i = 0; i < count; i++) {
-        double u = fl_random_unit(&r);
+        double u = fl__random_unit(&r);
         assert_true(u >= 0.0 && u < 1.0);
         bin[(int32_t)(u * 100.0)]++;
         sum += u;
@@ -172,7 +173,7 @@ static void unit_draw_is_the_top_53_bits(void **state)
     FlRandom a = random_stream(22), b = a;
     for (int32_t i = 0; i < 10000; i++) {
         uint64_t bits = fl_random_next(&a);
-        check_same(fl_random_unit(&b), ldexp((double)(bits >> 11), -53));
+        check_same(fl__random_unit(&b), ldexp((double)(bits >> 11), -53));
     }
 }
 
@@ -285,7 +286,7 @@ static void golden_hash_of_chance_is_the_same_in_every_build(void **state)
     Hash hash = hash_start();
     for (int32_t i = 0; i < 20000; i++) {
         hash_bits(&hash, fl_random_next(&r));
-        hash_double(&hash, fl_random_unit(&r));
+        hash_double(&hash, fl__random_unit(&r));
         hash_double(&hash, fl_random_between(&r, -1.0, 3.0));
         hash_bits(&hash, fl_random_below(&r, UINT64_C(1) << 63 | 1));
         hash_double(&hash, fl_random_normal(&r));

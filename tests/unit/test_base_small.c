@@ -1,6 +1,8 @@
 // The small parts of base: results, time, memory, vectors and rotations.
 #include "support.h"
 
+#include "base/private.h"
+
 // ---------------------------------------------------------------- results
 
 static void every_result_has_its_name_and_a_sentence(void **state)
@@ -8,11 +10,11 @@ static void every_result_has_its_name_and_a_sentence(void **state)
     (void)state;
 #define ROW(name, value, text)                                                                     \
     assert_int_equal(FL_##name, value);                                                            \
-    assert_string_equal(fl_result_name(FL_##name), #name);                                         \
+    assert_string_equal(fl__result_name(FL_##name), #name);                                        \
     assert_string_equal(fl_result_text(FL_##name), text);
     FL_RESULT_TABLE(ROW)
 #undef ROW
-    assert_string_equal(fl_result_name(FL_WOULD_BLOCK), "WOULD_BLOCK");
+    assert_string_equal(fl__result_name(FL_WOULD_BLOCK), "WOULD_BLOCK");
 }
 
 static void failures_are_negative_and_all_different(void **state)
@@ -38,7 +40,7 @@ static void a_number_that_is_no_result_is_unknown(void **state)
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         FlResult result = FL_OK;
         memcpy(&result, &none[i], sizeof result); // as it would come from a file or a newer library
-        assert_string_equal(fl_result_name(result), "UNKNOWN");
+        assert_string_equal(fl__result_name(result), "UNKNOWN");
         assert_true(strlen(fl_result_text(result)) > 0);
     }
 }
@@ -214,7 +216,7 @@ static void vectors_add_scale_and_cross_as_in_the_book(void **state)
         double s = fl_random_between(&r, -10.0, 10.0);
         check_vec3_near(fl_vec3_sub(fl_vec3_add(a, b), b), a, 1e-13);
         check_vec3_near(fl_vec3_add_scaled(a, b, s), fl_vec3_add(a, fl_vec3_scale(b, s)), 0.0);
-        FlVec3 cross = fl_vec3_cross(a, b);
+        FlVec3 cross = fl__vec3_cross(a, b);
         check_near(fl_vec3_dot(cross, a), 0.0, 1e-9);
         check_near(fl_vec3_dot(cross, b), 0.0, 1e-9);
         double dot = fl_vec3_dot(a, b);
@@ -223,7 +225,7 @@ static void vectors_add_scale_and_cross_as_in_the_book(void **state)
         check_near(fl_vec3_distance(a, b), fl_vec3_length(fl_vec3_sub(b, a)), 0.0);
     }
     FlVec3 x = fl_vec3(1.0, 0.0, 0.0), y = fl_vec3(0.0, 1.0, 0.0);
-    check_vec3_near(fl_vec3_cross(x, y), fl_vec3(0.0, 0.0, 1.0), 0.0);
+    check_vec3_near(fl__vec3_cross(x, y), fl_vec3(0.0, 0.0, 1.0), 0.0);
 }
 
 static void a_vector_is_finite_only_if_all_of_it_is(void **state)
@@ -236,9 +238,9 @@ static void a_vector_is_finite_only_if_all_of_it_is(void **state)
         assert_false(fl_vec3_finite(fl_vec3(0.0, odd[i], 0.0)));
         assert_false(fl_vec3_finite(fl_vec3(0.0, 0.0, odd[i])));
         FlQuat q = {0.0, 0.0, 0.0, odd[i]};
-        assert_false(fl_quat_finite(q));
+        assert_false(fl__quat_finite(q));
     }
-    assert_true(fl_quat_finite(fl_quat_identity()));
+    assert_true(fl__quat_finite(fl__quat_identity()));
 }
 
 // ---------------------------------------------------------------- rotations
@@ -250,11 +252,11 @@ static void rotating_keeps_lengths_and_angles(void **state)
     for (int32_t i = 0; i < CASES(100000); i++) {
         FlQuat q = random_quat(&r);
         FlVec3 a = random_vec3(&r, 10.0), b = random_vec3(&r, 10.0);
-        FlVec3 qa = fl_quat_rotate(q, a), qb = fl_quat_rotate(q, b);
+        FlVec3 qa = fl__quat_rotate(q, a), qb = fl__quat_rotate(q, b);
         check_near(fl_vec3_length(qa), fl_vec3_length(a), 1e-13);
         check_near(fl_vec3_dot(qa, qb), fl_vec3_dot(a, b), 1e-12);
         // And handedness: a rotation, not a mirror.
-        check_vec3_near(fl_vec3_cross(qa, qb), fl_quat_rotate(q, fl_vec3_cross(a, b)), 1e-12);
+        check_vec3_near(fl__vec3_cross(qa, qb), fl__quat_rotate(q, fl__vec3_cross(a, b)), 1e-12);
     }
 }
 
@@ -265,12 +267,12 @@ static void product_turns_first_by_its_right_side(void **state)
     for (int32_t i = 0; i < CASES(100000); i++) {
         FlQuat a = random_quat(&r), b = random_quat(&r), c = random_quat(&r);
         FlVec3 v = random_vec3(&r, 10.0);
-        FlVec3 one_by_one = fl_quat_rotate(a, fl_quat_rotate(b, v));
-        check_vec3_near(fl_quat_rotate(fl_quat_multiply(a, b), v), one_by_one, 1e-13);
-        FlQuat left = fl_quat_multiply(fl_quat_multiply(a, b), c);
-        FlQuat right = fl_quat_multiply(a, fl_quat_multiply(b, c));
-        check_near(fl_quat_angle(left, right), 0.0, 1e-14);
-        FlQuat back = fl_quat_multiply(fl_quat_conjugate(a), a);
+        FlVec3 one_by_one = fl__quat_rotate(a, fl__quat_rotate(b, v));
+        check_vec3_near(fl__quat_rotate(fl__quat_multiply(a, b), v), one_by_one, 1e-13);
+        FlQuat left = fl__quat_multiply(fl__quat_multiply(a, b), c);
+        FlQuat right = fl__quat_multiply(a, fl__quat_multiply(b, c));
+        check_near(fl__quat_angle(left, right), 0.0, 1e-14);
+        FlQuat back = fl__quat_multiply(fl__quat_conjugate(a), a);
         check_near(back.w, 1.0, 1e-15);
         check_vec3_near(fl_vec3(back.x, back.y, back.z), fl_vec3(0.0, 0.0, 0.0), 1e-15);
     }
@@ -285,17 +287,17 @@ static void rotation_vector_turns_about_itself_by_its_length(void **state)
         axis = fl_vec3_scale(axis, 1.0 / fl_vec3_length(axis));
         double angle = random_chance(&r, 2) ? fl_random_between(&r, 0.0, FL_PI)
                                             : fabs(random_scale(&r, -140.0, 0.0));
-        FlQuat q = fl_quat_from_vector(fl_vec3_scale(axis, angle));
-        check_vec3_near(fl_quat_rotate(q, axis), axis, 1e-14);
-        double turned = fl_quat_angle(fl_quat_identity(), q);
+        FlQuat q = fl__quat_from_vector(fl_vec3_scale(axis, angle));
+        check_vec3_near(fl__quat_rotate(q, axis), axis, 1e-14);
+        double turned = fl__quat_angle(fl__quat_identity(), q);
         check_near(turned, angle, 1e-14 * angle); // small angles keep their digits
         // Rodrigues' formula, for a vector across the axis.
-        FlVec3 across = fl_vec3_cross(axis, fl_vec3(0.3, -0.2, 0.9));
+        FlVec3 across = fl__vec3_cross(axis, fl_vec3(0.3, -0.2, 0.9));
         FlVec3 want = fl_vec3_add(fl_vec3_scale(across, cos(angle)),
-                                  fl_vec3_scale(fl_vec3_cross(axis, across), sin(angle)));
-        check_vec3_near(fl_quat_rotate(q, across), want, 1e-14);
+                                  fl_vec3_scale(fl__vec3_cross(axis, across), sin(angle)));
+        check_vec3_near(fl__quat_rotate(q, across), want, 1e-14);
     }
-    FlQuat none = fl_quat_from_vector(fl_vec3(0.0, 0.0, 0.0));
+    FlQuat none = fl__quat_from_vector(fl_vec3(0.0, 0.0, 0.0));
     assert_true(none.w == 1.0 && none.x == 0.0 && none.y == 0.0 && none.z == 0.0);
 }
 
@@ -305,15 +307,15 @@ static void yaw_and_back_is_the_same_heading(void **state)
     FlRandom r = random_stream(37);
     for (int32_t i = 0; i < CASES(100000); i++) {
         double yaw = fl_random_between(&r, -20.0, 20.0);
-        FlQuat q = fl_quat_from_yaw(yaw);
-        check_near(fl_angle_wrap(fl_quat_yaw(q) - yaw), 0.0, 1e-14);
-        FlVec3 heading = fl_quat_rotate(q, fl_vec3(1.0, 0.0, 0.0));
+        FlQuat q = fl__quat_from_yaw(yaw);
+        check_near(fl_angle_wrap(fl__quat_yaw(q) - yaw), 0.0, 1e-14);
+        FlVec3 heading = fl__quat_rotate(q, fl_vec3(1.0, 0.0, 0.0));
         check_vec3_near(heading, fl_vec3(cos(yaw), sin(yaw), 0.0), 1e-14);
         // For any rotation, yaw is where the x axis points, seen from above.
         FlQuat any = random_quat(&r);
-        FlVec3 nose = fl_quat_rotate(any, fl_vec3(1.0, 0.0, 0.0));
+        FlVec3 nose = fl__quat_rotate(any, fl_vec3(1.0, 0.0, 0.0));
         double level = sqrt(nose.x * nose.x + nose.y * nose.y);
-        double apart = fl_angle_wrap(fl_quat_yaw(any) - fl_atan2(nose.y, nose.x));
+        double apart = fl_angle_wrap(fl__quat_yaw(any) - fl_atan2(nose.y, nose.x));
         check_near(apart * level, 0.0, 1e-14);
     }
 }
@@ -324,13 +326,13 @@ static void angle_between_rotations_is_a_metric_and_blind_to_sign(void **state)
     FlRandom r = random_stream(38);
     for (int32_t i = 0; i < CASES(100000); i++) {
         FlQuat a = random_quat(&r), b = random_quat(&r), c = random_quat(&r);
-        double ab = fl_quat_angle(a, b);
+        double ab = fl__quat_angle(a, b);
         assert_true(ab >= 0.0 && ab <= FL_PI);
-        check_near(fl_quat_angle(b, a), ab, 1e-14);
+        check_near(fl__quat_angle(b, a), ab, 1e-14);
         FlQuat minus_b = {-b.w, -b.x, -b.y, -b.z};
-        check_near(fl_quat_angle(a, minus_b), ab, 0.0);
-        assert_true(ab <= fl_quat_angle(a, c) + fl_quat_angle(c, b) + 1e-13);
-        check_near(fl_quat_angle(fl_quat_multiply(c, a), fl_quat_multiply(c, b)), ab, 1e-13);
+        check_near(fl__quat_angle(a, minus_b), ab, 0.0);
+        assert_true(ab <= fl__quat_angle(a, c) + fl__quat_angle(c, b) + 1e-13);
+        check_near(fl__quat_angle(fl__quat_multiply(c, a), fl__quat_multiply(c, b)), ab, 1e-13);
     }
 }
 
@@ -342,13 +344,13 @@ static void normalising_gives_length_one_or_the_identity(void **state)
         double scale = random_scale(&r, -149.0, 150.0);
         FlQuat u = random_quat(&r);
         FlQuat q = {u.w * scale, u.x * scale, u.y * scale, u.z * scale};
-        FlQuat n = fl_quat_normalise(q);
+        FlQuat n = fl__quat_normalise(q);
         check_near(n.w * n.w + n.x * n.x + n.y * n.y + n.z * n.z, 1.0, 1e-14);
-        check_near(fl_quat_angle(u, n), 0.0, 1e-14);
+        check_near(fl__quat_angle(u, n), 0.0, 1e-14);
     }
     FlQuat short_ones[] = {{0.0, 0.0, 0.0, 0.0}, {1e-200, 0.0, 0.0, 1e-300}};
     for (size_t i = 0; i < 2; i++) {
-        FlQuat n = fl_quat_normalise(short_ones[i]);
+        FlQuat n = fl__quat_normalise(short_ones[i]);
         assert_true(n.w == 1.0 && n.x == 0.0 && n.y == 0.0 && n.z == 0.0);
     }
 }
@@ -358,7 +360,7 @@ static void normalising_something_huge_gives_length_one_too(void **state)
 {
     (void)state;
     FlQuat huge = {3e200, 0.0, -4e200, 0.0};
-    FlQuat n = fl_quat_normalise(huge);
+    FlQuat n = fl__quat_normalise(huge);
     check_near(n.w, 0.6, 1e-15);
     check_near(n.y, -0.8, 1e-15);
 }

@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "../scene/test_clock_world.h"
+#include "clock/clock.h"
 
 static World world; // Large, and one at a time.
 
@@ -17,8 +18,8 @@ static FlClock new_clock(void)
 
 static uint32_t dropped(const FlClock *clock)
 {
-    return fl_clock_count(clock, FL_CLOCK_EARLY) + fl_clock_count(clock, FL_CLOCK_LATE) +
-           fl_clock_count(clock, FL_CLOCK_OUTDATED) + fl_clock_count(clock, FL_CLOCK_RANGE);
+    return fl__clock_count(clock, FL_CLOCK_EARLY) + fl__clock_count(clock, FL_CLOCK_LATE) +
+           fl__clock_count(clock, FL_CLOCK_OUTDATED) + fl__clock_count(clock, FL_CLOCK_RANGE);
 }
 
 // ---------------------------------------------------------------- plain answers
@@ -38,14 +39,14 @@ static void a_clock_knows_nothing_until_both_directions_were_heard(void **state)
     assert_false(r.known);
     assert_int_equal(r.remote, 77);
     assert_true(r.bound_ns == FL_FOREVER && r.deviation_ns == FL_FOREVER);
-    assert_int_equal(fl_clock_local_at(&clock, 78), 78);
-    assert_false(fl_clock_delays(&clock).known);
+    assert_int_equal(fl__clock_local_at(&clock, 78), 78);
+    assert_false(fl__clock_delays(&clock).known);
 
-    assert_true(fl_clock_heard(&clock, FL_SEC(1000), FL_SEC(1)));
-    assert_false(fl_clock_known(&clock));
+    assert_true(fl_clock_received(&clock, FL_SEC(1000), FL_SEC(1)));
+    assert_false(fl__clock_known(&clock));
     assert_int_equal(fl_clock_remote_at(&clock, 79), 79);
     assert_true(fl_clock_acked(&clock, FL_SEC(1) + FL_MS(10), FL_SEC(1000) + FL_MS(90)));
-    assert_true(fl_clock_known(&clock));
+    assert_true(fl__clock_known(&clock));
 }
 
 // Sent at 1000 s there, in at 1 s here; out at 1.01 s here, in at 1000.09 s there: 40 ms each way.
@@ -53,13 +54,13 @@ static void one_exchange_is_enough_for_a_first_estimate(void **state)
 {
     (void)state;
     FlClock clock = new_clock();
-    fl_clock_heard(&clock, FL_SEC(1000), FL_SEC(1));
+    fl_clock_received(&clock, FL_SEC(1000), FL_SEC(1));
     fl_clock_acked(&clock, FL_SEC(1) + FL_MS(10), FL_SEC(1000) + FL_MS(90));
     FlClockReading r = fl_clock_read(&clock, FL_SEC(1));
     check_near(fl_span_seconds(r.remote - FL_SEC(1000)), 0.040, 1e-4);
     check_near(fl_span_seconds(r.bound_ns), 0.040, 1e-3);
     assert_true(r.deviation_ns <= r.bound_ns);
-    FlClockDelays d = fl_clock_delays(&clock);
+    FlClockDelays d = fl__clock_delays(&clock);
     check_near(fl_span_seconds(d.in.average_ns), 0.040, 1e-4);
     check_near(fl_span_seconds(d.out.average_ns), 0.040, 1e-4);
     check_near(fl_span_seconds(d.trip.average_ns), 0.080, 1e-6);
@@ -71,11 +72,11 @@ static void every_counter_has_its_own_name(void **state)
     (void)state;
     for (int32_t a = 0; a < FL_CLOCK_COUNTS; a++) {
         for (int32_t b = 0; b < a; b++) {
-            assert_string_not_equal(fl_clock_count_name((FlClockCount)a),
-                                    fl_clock_count_name((FlClockCount)b));
+            assert_string_not_equal(fl__clock_count_name((FlClockCount)a),
+                                    fl__clock_count_name((FlClockCount)b));
         }
     }
-    assert_string_equal(fl_clock_count_name(FL_CLOCK_LATE), "late");
+    assert_string_equal(fl__clock_count_name(FL_CLOCK_LATE), "late");
 }
 
 static void drift_is_measured_within_2_ppm_in_two_minutes(void **state)
@@ -108,7 +109,7 @@ static void conversions_there_and_back_lose_2_ns(void **state)
         for (int32_t k = 0; k < 20; k++) {
             FlTime local = random_time(&r, -FL_SEC(86400), FL_SEC(86400));
             FlTime remote = fl_clock_remote_at(&clock, local);
-            FlTime back = fl_clock_local_at(&clock, remote);
+            FlTime back = fl__clock_local_at(&clock, remote);
             assert_true(back - local <= 2 && local - back <= 2);
             assert_true(fl_clock_remote_at(&clock, local + 1000) > remote);
         }
@@ -200,7 +201,7 @@ static void check_bound_all_along(const WorldDef *def, double stale_s)
             check_bound(&world, &clock, half_trip(&trips, at) + stale + 0.001, at);
         }
     }
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_PINCHED), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_PINCHED), 0);
     assert_int_equal(dropped(&clock), 0);
 }
 
@@ -261,7 +262,7 @@ static void silence_makes_both_figures_grow(void **state)
 static FlTime play_and_measure(FlClock *clock, double until_s, int32_t way, int32_t *next)
 {
     *next = world_play(&world, clock, *next, until_s);
-    FlClockDelays d = fl_clock_delays(clock);
+    FlClockDelays d = fl__clock_delays(clock);
     assert_true(d.known);
     return way == FL_CLOCK_IN ? d.in.average_ns : d.out.average_ns;
 }
@@ -292,7 +293,7 @@ static void check_route_change(double by_in_s, double by_out_s)
         }
     }
     assert_int_equal(dropped(&clock), 0);
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_STEPPED), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_STEPPED), 0);
 }
 
 static void a_route_that_gets_longer_or_shorter_is_tracked(void **state)
@@ -331,17 +332,17 @@ static void delays_are_smoothed_as_rfc_6298_says(void **state)
     FlTime now = 0;
     for (int32_t i = 0; i < 200; i++) {
         now += FL_MS(50);
-        fl_clock_heard(&clock, now - FL_MS(50) + lead, now);
+        fl_clock_received(&clock, now - FL_MS(50) + lead, now);
         fl_clock_acked(&clock, now - FL_MS(100), now - FL_MS(50) + lead);
     }
-    FlClockDelays before = fl_clock_delays(&clock);
+    FlClockDelays before = fl__clock_delays(&clock);
     check_near(fl_span_seconds(before.in.average_ns), 0.050, 1e-5);
     check_near(fl_span_seconds(before.in.deviation_ns), 0.0, 1e-5);
     check_near(fl_span_seconds(before.trip.average_ns), 0.100, 1e-5);
     now += FL_MS(50);
-    fl_clock_heard(&clock, now - FL_MS(130) + lead, now); // 80 ms longer
+    fl_clock_received(&clock, now - FL_MS(130) + lead, now); // 80 ms longer
     fl_clock_acked(&clock, now - FL_MS(180), now - FL_MS(130) + lead);
-    FlClockDelays after = fl_clock_delays(&clock);
+    FlClockDelays after = fl__clock_delays(&clock);
     check_near(fl_span_seconds(after.in.average_ns), 0.060, 5e-5);
     check_near(fl_span_seconds(after.in.deviation_ns), 0.020, 5e-5);
     check_near(fl_span_seconds(after.in.minimum_ns), 0.050, 5e-5);
@@ -365,14 +366,14 @@ static Recovery set_clocks(WorldDef def)
     for (int32_t tick = 0; 5.0 + 0.05 * tick < def.seconds - 2.0; tick++) {
         double at = 5.0 + 0.05 * tick;
         next = world_play(&world, &clock, next, at);
-        if (!fl_clock_known(&clock) || fabs(world_error(&world, &clock, at)) > 0.005) {
+        if (!fl__clock_known(&clock) || fabs(world_error(&world, &clock, at)) > 0.005) {
             recovery.wrong_s = at - def.set_at_s;
         }
     }
     recovery.restarts =
-        fl_clock_count(&clock, FL_CLOCK_REACQUIRED) + fl_clock_count(&clock, FL_CLOCK_STEPPED);
-    assert_true(fl_clock_count(&clock, FL_CLOCK_EARLY) > 0 ||
-                fl_clock_count(&clock, FL_CLOCK_STEPPED) > 0);
+        fl__clock_count(&clock, FL_CLOCK_REACQUIRED) + fl__clock_count(&clock, FL_CLOCK_STEPPED);
+    assert_true(fl__clock_count(&clock, FL_CLOCK_EARLY) > 0 ||
+                fl__clock_count(&clock, FL_CLOCK_STEPPED) > 0);
     return recovery;
 }
 
@@ -422,11 +423,11 @@ static void a_clock_that_is_set_and_set_back_is_found_both_times(void **state)
         double error =
             fl_span_seconds(fl_clock_remote_at(&clock, at) - world_remote(&world, e.at_s));
         if ((e.at_s > 13.0 && e.at_s < 20.0) || e.at_s > 23.0) {
-            assert_true(fl_clock_known(&clock));
+            assert_true(fl__clock_known(&clock));
             check_near(error, 0.0, 5e-3);
         }
     }
-    assert_in_range(fl_clock_count(&clock, FL_CLOCK_REACQUIRED), 2, 4);
+    assert_in_range(fl__clock_count(&clock, FL_CLOCK_REACQUIRED), 2, 4);
 }
 
 static void a_clock_that_is_set_on_an_idle_link_is_found_again_within_30_s(void **state)
@@ -445,19 +446,19 @@ static void what_was_sent_before_a_clock_was_set_is_not_believed_after(void **st
     (void)state;
     FlClock clock = new_clock();
     FlTime now = FL_SEC(100);
-    fl_clock_heard(&clock, now, now + FL_MS(50));
+    fl_clock_received(&clock, now, now + FL_MS(50));
     fl_clock_acked(&clock, now, now + FL_MS(50));
     FlTime jump = FL_SEC(2); // The local clock is set; reports of before are still under way.
     for (int32_t i = 1; i <= 20; i++) {
         FlTime at = now + i * FL_MS(50);
-        fl_clock_heard(&clock, at, at + FL_MS(50) + jump);
+        fl_clock_received(&clock, at, at + FL_MS(50) + jump);
         if (i > 2) {
             fl_clock_acked(&clock, at - FL_MS(50) + jump, at);
         }
     }
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_REACQUIRED), 1);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_REACQUIRED), 1);
     assert_false(fl_clock_acked(&clock, now + FL_MS(100), now + FL_MS(150)));
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_OUTDATED), 1);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_OUTDATED), 1);
     assert_true(fl_clock_acked(&clock, now + FL_SEC(3), now + FL_SEC(1) + FL_MS(50)));
 }
 
@@ -490,21 +491,21 @@ static void wild_samples_are_counted_by_reason_and_change_nothing(void **state)
     FlTime remote = fl_clock_remote_at(&clock, now);
     FlClockReading before = fl_clock_read(&clock, now);
 
-    assert_false(fl_clock_heard(&clock, remote + FL_MS(200), now)); // sent in the future
-    assert_false(fl_clock_acked(&clock, now, remote - FL_MS(200))); // arrived before it was sent
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_EARLY), 2);
-    assert_false(fl_clock_heard(&clock, remote - FL_SEC(6), now)); // six seconds under way
+    assert_false(fl_clock_received(&clock, remote + FL_MS(200), now)); // sent in the future
+    assert_false(fl_clock_acked(&clock, now, remote - FL_MS(200)));    // arrived before it was sent
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_EARLY), 2);
+    assert_false(fl_clock_received(&clock, remote - FL_SEC(6), now)); // six seconds under way
     assert_false(fl_clock_acked(&clock, now, remote + FL_SEC(6)));
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_LATE), 2);
-    assert_false(fl_clock_heard(&clock, INT64_MIN, now));
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_LATE), 2);
+    assert_false(fl_clock_received(&clock, INT64_MIN, now));
     assert_false(fl_clock_acked(&clock, INT64_MAX, remote));
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_RANGE), 2);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_RANGE), 2);
 
     FlClockReading after = fl_clock_read(&clock, now);
     assert_int_equal(after.remote, before.remote);
     assert_int_equal(after.bound_ns, before.bound_ns);
     assert_int_equal(after.deviation_ns, before.deviation_ns);
-    assert_int_equal(fl_clock_count(&clock, FL_CLOCK_REACQUIRED), 0);
+    assert_int_equal(fl__clock_count(&clock, FL_CLOCK_REACQUIRED), 0);
 }
 
 static void one_wild_sample_in_five_does_not_disturb_the_estimate(void **state)
@@ -541,7 +542,7 @@ static void a_wild_first_sample_is_got_over(void **state)
         wild.sent += by[i & 3];
         world_tell(&clock, &wild);
         world_play(&world, &clock, 0, 15.0);
-        assert_true(fl_clock_known(&clock));
+        assert_true(fl__clock_known(&clock));
         check_near(world_error(&world, &clock, 15.0), 0.0, 1e-3);
     }
 }
@@ -571,15 +572,15 @@ static void any_numbers_at_all_are_survived(void **state)
             FlTime a = any_number(&r);
             FlTime b = any_number(&r);
             if (random_chance(&r, 2)) {
-                fl_clock_heard(&clock, a, b);
+                fl_clock_received(&clock, a, b);
             } else {
                 fl_clock_acked(&clock, a, b);
             }
             FlClockReading reading = fl_clock_read(&clock, any_number(&r));
             assert_true(reading.bound_ns >= 0 && reading.deviation_ns >= 0);
             assert_true(isfinite(reading.drift_ppm) && fabs(reading.drift_ppm) <= 251.0);
-            (void)fl_clock_local_at(&clock, any_number(&r));
-            FlClockDelays d = fl_clock_delays(&clock);
+            (void)fl__clock_local_at(&clock, any_number(&r));
+            FlClockDelays d = fl__clock_delays(&clock);
             assert_true(d.in.average_ns >= 0 && d.out.average_ns >= 0 && d.trip.average_ns >= 0);
         }
         if (i % 10 == 0) {
@@ -611,7 +612,7 @@ static void a_drift_beyond_its_limit_is_followed_and_counted(void **state)
         next = world_play(&world, &clock, next, at);
         check_near(world_error(&world, &clock, at), 0.0, 1.5e-3);
     }
-    assert_true(fl_clock_count(&clock, FL_CLOCK_PINCHED) > 0);
+    assert_true(fl__clock_count(&clock, FL_CLOCK_PINCHED) > 0);
 }
 
 // ---------------------------------------------------------------- the same everywhere
@@ -632,7 +633,7 @@ static void results_are_the_same_bits_with_every_compiler(void **state)
             hash_bits(&hash, (uint64_t)r.bound_ns);
             hash_bits(&hash, (uint64_t)r.deviation_ns);
             hash_double(&hash, r.drift_ppm);
-            hash_bits(&hash, (uint64_t)fl_clock_delays(&clock).in.average_ns);
+            hash_bits(&hash, (uint64_t)fl__clock_delays(&clock).in.average_ns);
         }
     }
     check_hash(hash, UINT64_C(0x69a55e9fad50862b));

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "../scene/test_clock_world.h"
+#include "clock/clock.h"
 
 static World world;
 static World second_world;
@@ -29,21 +30,21 @@ typedef struct Follower {
 static Follower new_follower(const World *w, FlTime offset)
 {
     Follower f = {.reference = new_clock(), .world = w, .offset = offset};
-    fl_session_clock_init(&f.session);
-    fl_session_clock_follow(&f.session, offset);
+    fl__session_clock_init(&f.session);
+    fl__session_clock_follow(&f.session, offset);
     return f;
 }
 
 static void check_slew(Follower *f, FlTime local)
 {
-    FlTime session = fl_session_clock_at(&f->session, local);
+    FlTime session = fl__session_clock_at(&f->session, local);
     if (f->running) {
         FlTime passed = local - f->last_local;
         double off = (double)((session - f->last_session) - passed);
         assert_true(session >= f->last_session);
         assert_true(fabs(off) <= 0.02 * (double)passed + 2.0);
     }
-    f->running = fl_session_clock_state(&f->session) != FL_SESSION_CLOCK_UNSET;
+    f->running = fl__session_clock_state(&f->session) != FL_SESSION_CLOCK_UNSET;
     f->last_local = local;
     f->last_session = session;
 }
@@ -55,18 +56,18 @@ static void step(Follower *f, double at_s)
     FlTime before = local - FL_US(500); // After the last update.
     f->next = world_play(f->world, &f->reference, f->next, at_s);
     check_slew(f, local); // What was promised for this moment ...
-    FlTime promised = fl_session_clock_at(&f->session, before);
+    FlTime promised = fl__session_clock_at(&f->session, before);
     bool ran = f->running;
-    fl_session_clock_update(&f->session, &f->reference, local);
+    fl__session_clock_update(&f->session, &f->reference, local);
     check_slew(f, local); // ... still holds, and for the moments before.
-    FlTime changed = fl_session_clock_at(&f->session, before) - promised;
+    FlTime changed = fl__session_clock_at(&f->session, before) - promised;
     assert_true(!ran || (changed <= 2 && changed >= -2));
 }
 
 static double session_error(const Follower *f, double at_s)
 {
     FlTime truth = world_remote(f->world, at_s) + f->offset;
-    return fl_span_seconds(fl_session_clock_at(&f->session, world_local(f->world, at_s)) - truth);
+    return fl_span_seconds(fl__session_clock_at(&f->session, world_local(f->world, at_s)) - truth);
 }
 
 static WorldDef random_network(uint64_t number)
@@ -88,12 +89,12 @@ static void an_unset_session_clock_says_so(void **state)
 {
     (void)state;
     FlSessionClock s;
-    fl_session_clock_init(&s);
-    fl_session_clock_update(&s, NULL, FL_SEC(1));
-    assert_int_equal(fl_session_clock_state(&s), FL_SESSION_CLOCK_UNSET);
-    assert_int_equal(fl_session_clock_at(&s, FL_SEC(2)), 0);
-    assert_true(fl_session_clock_local_at(&s, FL_SEC(2)) == FL_FOREVER);
-    assert_true(fl_session_clock_error(&s) == FL_FOREVER);
+    fl__session_clock_init(&s);
+    fl__session_clock_update(&s, NULL, FL_SEC(1));
+    assert_int_equal(fl__session_clock_state(&s), FL_SESSION_CLOCK_UNSET);
+    assert_int_equal(fl__session_clock_at(&s, FL_SEC(2)), 0);
+    assert_true(fl__session_clock_local_at(&s, FL_SEC(2)) == FL_FOREVER);
+    assert_true(fl__session_clock_error(&s) == FL_FOREVER);
 }
 
 static void session_time_never_goes_back_and_bends_by_at_most_2_percent(void **state)
@@ -131,7 +132,7 @@ static void session_time_finds_the_reference_and_says_when(void **state)
         for (int32_t tick = 0; 0.02 + 0.02 * tick < 28.0; tick++) {
             double at = 0.02 + 0.02 * tick;
             step(&f, at);
-            bool good = fl_session_clock_state(&f.session) == FL_SESSION_CLOCK_SYNCHRONISED;
+            bool good = fl__session_clock_state(&f.session) == FL_SESSION_CLOCK_SYNCHRONISED;
             if (good) {
                 synchronised_at = fmin(synchronised_at, at);
                 assert_true(session_error(&f, at) <= 0.05);
@@ -139,7 +140,7 @@ static void session_time_finds_the_reference_and_says_when(void **state)
             assert_true(at < 10.0 || good);
             if (at > 10.0) {
                 check_near(session_error(&f, at), 0.0, 3e-3);
-                double said = fl_span_seconds(fl_session_clock_error(&f.session));
+                double said = fl_span_seconds(fl__session_clock_error(&f.session));
                 looked++;
                 within += fabs(session_error(&f, at)) <= said;
             }
@@ -160,7 +161,7 @@ static void a_reference_that_falls_silent_is_followed_on_but_not_called_synchron
         double at = 0.05 + 0.05 * tick;
         step(&f, at); // The last packet comes at 30 s.
     }
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_CATCHING_UP);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_CATCHING_UP);
     check_near(session_error(&f, 90.0), 0.0, 3e-3);
 }
 
@@ -182,11 +183,11 @@ static void session_and_local_time_convert_both_ways(void **state)
         FlTime now = f.session.local;
         for (int32_t k = 0; k < 20; k++) {
             FlTime local = now + random_time(&r, -FL_SEC(2), FL_SEC(2));
-            FlTime session = fl_session_clock_at(&f.session, local);
-            FlTime back = fl_session_clock_local_at(&f.session, session);
+            FlTime session = fl__session_clock_at(&f.session, local);
+            FlTime back = fl__session_clock_local_at(&f.session, session);
             assert_true(back - local <= 2 && local - back <= 2);
         }
-        assert_true(fl_session_clock_local_at(&f.session, FL_FOREVER) == FL_FOREVER);
+        assert_true(fl__session_clock_local_at(&f.session, FL_FOREVER) == FL_FOREVER);
     }
 }
 
@@ -196,14 +197,14 @@ static void a_leader_runs_at_its_own_clocks_rate(void **state)
 {
     (void)state;
     FlSessionClock s;
-    fl_session_clock_init(&s);
-    fl_session_clock_lead(&s, FL_SEC(100), FL_SEC(5));
-    assert_int_equal(fl_session_clock_state(&s), FL_SESSION_CLOCK_SYNCHRONISED);
-    assert_int_equal(fl_session_clock_error(&s), 0);
+    fl__session_clock_init(&s);
+    fl__session_clock_lead(&s, FL_SEC(100), FL_SEC(5));
+    assert_int_equal(fl__session_clock_state(&s), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_error(&s), 0);
     for (FlTime now = FL_SEC(100); now < FL_SEC(200); now += FL_MS(37)) {
-        fl_session_clock_update(&s, NULL, now);
-        assert_int_equal(fl_session_clock_at(&s, now), now - FL_SEC(95));
-        assert_int_equal(fl_session_clock_offset(&s), -FL_SEC(95));
+        fl__session_clock_update(&s, NULL, now);
+        assert_int_equal(fl__session_clock_at(&s, now), now - FL_SEC(95));
+        assert_int_equal(fl__session_clock_offset(&s), -FL_SEC(95));
     }
 }
 
@@ -218,11 +219,11 @@ static void a_follower_that_takes_the_lead_goes_on_without_a_step(void **state)
         step(&f, at);
     }
     FlTime now = world_local(&world, 20.0);
-    FlTime before = fl_session_clock_at(&f.session, now);
-    fl_session_clock_lead(&f.session, now, 0);
-    assert_int_equal(fl_session_clock_at(&f.session, now), before);
-    assert_int_equal(fl_session_clock_at(&f.session, now + FL_SEC(1)), before + FL_SEC(1));
-    assert_int_equal(fl_session_clock_offset(&f.session), before - now);
+    FlTime before = fl__session_clock_at(&f.session, now);
+    fl__session_clock_lead(&f.session, now, 0);
+    assert_int_equal(fl__session_clock_at(&f.session, now), before);
+    assert_int_equal(fl__session_clock_at(&f.session, now + FL_SEC(1)), before + FL_SEC(1));
+    assert_int_equal(fl__session_clock_offset(&f.session), before - now);
 }
 
 /// Follows one reference to 15 s, then another whose idea of session time differs by `by`.
@@ -251,18 +252,18 @@ static void hand_over(uint64_t number, FlTime by, bool adopt)
     f.reference = other_clock;
     f.next = other_next;
     if (adopt) {
-        fl_session_clock_adopt(&f.session, &other_clock, world_local(&second_world, at));
+        fl__session_clock_adopt(&f.session, &other_clock, world_local(&second_world, at));
     } else {
-        fl_session_clock_follow(&f.session, f.offset);
+        fl__session_clock_follow(&f.session, f.offset);
     }
     while (at < 40.0) {
         at += 0.05;
         step(&f, at); // Checks that there is no step.
         bool far = fabs(session_error(&f, at)) > 0.02;
-        assert_true(!far || fl_session_clock_state(&f.session) == FL_SESSION_CLOCK_CATCHING_UP);
+        assert_true(!far || fl__session_clock_state(&f.session) == FL_SESSION_CLOCK_CATCHING_UP);
     }
     check_near(session_error(&f, at), 0.0, 6e-3);
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
     assert_int_equal(f.session.leap_count, 0);
 }
 
@@ -293,9 +294,9 @@ static void set_local_clock(FlTime by, double again_within_s)
         double at = 0.05 + 0.05 * tick;
         f.next = world_play(&world, &f.reference, f.next, at);
         FlTime local = world_local(&world, at);
-        fl_session_clock_update(&f.session, &f.reference, local);
-        FlTime session = fl_session_clock_at(&f.session, local);
-        if (fl_session_clock_state(&f.session) == FL_SESSION_CLOCK_UNSET) {
+        fl__session_clock_update(&f.session, &f.reference, local);
+        FlTime session = fl__session_clock_at(&f.session, local);
+        if (fl__session_clock_state(&f.session) == FL_SESSION_CLOCK_UNSET) {
             continue;
         }
         assert_true(last == 0 || session >= last);
@@ -309,7 +310,7 @@ static void set_local_clock(FlTime by, double again_within_s)
         print_error("set by %lld ns: found after %.2f s\n", (long long)by, found_at - 30.0);
     }
     assert_true(found_at - 30.0 <= again_within_s);
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
 }
 
 // Session time goes on from where it stood, and what it then lacks is slewed or leapt.
@@ -338,9 +339,9 @@ static void a_local_clock_that_jumps_ahead_does_not_take_session_time_along(void
             double at = 0.05 + 0.05 * tick;
             f.next = world_play(&world, &f.reference, f.next, at);
             FlTime local = world_local(&world, at);
-            fl_session_clock_update(&f.session, &f.reference, local);
-            FlTime session = fl_session_clock_at(&f.session, local);
-            if (fl_session_clock_state(&f.session) != FL_SESSION_CLOCK_UNSET) {
+            fl__session_clock_update(&f.session, &f.reference, local);
+            FlTime session = fl__session_clock_at(&f.session, local);
+            if (fl__session_clock_state(&f.session) != FL_SESSION_CLOCK_UNSET) {
                 assert_true(last == 0 || session >= last);
                 assert_true(at < 5.0 || fabs(session_error(&f, at)) < 2.1);
                 last = session;
@@ -361,14 +362,14 @@ static void a_pause_of_10_s_between_updates_is_leapt_over(void **state)
     for (int32_t tick = 1; tick <= 200; tick++) {
         step(&f, 0.05 * tick);
     }
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
     for (int32_t tick = 400; tick <= 420; tick++) {
         f.next = world_play(&world, &f.reference, f.next, 0.05 * tick);
-        fl_session_clock_update(&f.session, &f.reference, world_local(&world, 0.05 * tick));
+        fl__session_clock_update(&f.session, &f.reference, world_local(&world, 0.05 * tick));
     }
     check_near(session_error(&f, 21.0), 0.0, 5e-3);
     assert_int_equal(f.session.leap_count, 1);
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
 }
 
 // The machine slept: the local clock stood still and nobody told it.
@@ -383,11 +384,11 @@ static void a_slept_hour_is_leapt_over_once(void **state)
     for (int32_t tick = 0; 0.05 + 0.05 * tick < 28.0; tick++) {
         double at = 0.05 + 0.05 * tick;
         f.next = world_play(&world, &f.reference, f.next, at);
-        fl_session_clock_update(&f.session, &f.reference, world_local(&world, at));
+        fl__session_clock_update(&f.session, &f.reference, world_local(&world, at));
     }
     check_near(session_error(&f, 28.0), 0.0, 3e-3);
     assert_int_equal(f.session.leap_count, 1);
-    assert_int_equal(fl_session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
+    assert_int_equal(fl__session_clock_state(&f.session), FL_SESSION_CLOCK_SYNCHRONISED);
 }
 
 // ---------------------------------------------------------------- placing
@@ -396,10 +397,10 @@ static void an_update_is_placed_by_stamp_by_arrival_or_by_one_way_delay(void **s
 {
     (void)state;
     FlTime stamp = FL_SEC(10), arrival = FL_SEC(10) + FL_MS(130), delay = FL_MS(100);
-    assert_int_equal(fl_time_place(FL_TIME_GLOBAL, stamp, arrival, delay), stamp);
-    assert_int_equal(fl_time_place(FL_TIME_LOCAL, stamp, arrival, delay), arrival);
-    assert_int_equal(fl_time_place(FL_TIME_ONE_WAY, stamp, arrival, delay), stamp + FL_MS(30));
-    assert_true(fl_time_place(FL_TIME_ONE_WAY, 0, INT64_MIN, FL_SEC(1)) == INT64_MIN);
+    assert_int_equal(fl__time_place(FL_TIME_GLOBAL, stamp, arrival, delay), stamp);
+    assert_int_equal(fl__time_place(FL_TIME_LOCAL, stamp, arrival, delay), arrival);
+    assert_int_equal(fl__time_place(FL_TIME_ONE_WAY, stamp, arrival, delay), stamp + FL_MS(30));
+    assert_true(fl__time_place(FL_TIME_ONE_WAY, 0, INT64_MIN, FL_SEC(1)) == INT64_MIN);
 }
 
 int main(void)

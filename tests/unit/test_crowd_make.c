@@ -3,7 +3,8 @@
 
 static FlCrowdDef small_def(void)
 {
-    FlCrowdDef def = fl_crowd_def_default();
+    FlCrowdDef def = fl__crowd_def_default();
+    def.entity_capacity = 4096;
     def.self = 3;
     def.member_capacity = 20;
     return def;
@@ -12,7 +13,7 @@ static FlCrowdDef small_def(void)
 static FlResult create(const FlCrowdDef *def, FlCrowd **crowd)
 {
     FlWorld world = crowd_world();
-    return fl_crowd_create(def, &world, 0, crowd);
+    return fl__crowd_create(def, &world, 0, crowd);
 }
 
 static void settings_out_of_range_are_refused(void **state)
@@ -25,14 +26,14 @@ static void settings_out_of_range_are_refused(void **state)
                              &def.member_capacity,
                              &def.self,
                              &def.self,
-                             &def.lane_capacity,
-                             &def.lane_capacity,
+                             &def.light_capacity,
+                             &def.light_capacity,
                              &def.stream_capacity,
                              &def.stream_capacity,
                              &def.focus_count,
                              &def.focus_count};
         const FlTime times[] = {FL_MS(1) - 1, FL_MS(49), FL_SEC(10) + 1, 0, -1};
-        FlTime *time_fields[] = {&def.frame_ns, &def.parcel_ns, &def.parcel_ns, &def.silence_ns,
+        FlTime *time_fields[] = {&def.frame_ns, &def.batch_ns, &def.batch_ns, &def.silence_ns,
                                  &def.extra_ns};
         const double uploads[] = {-1.0, 1e12, (double)NAN, (double)INFINITY};
         if (i < 10) {
@@ -52,9 +53,9 @@ static void settings_out_of_range_are_refused(void **state)
     FlCrowd *crowd;
     FlCrowdDef def = small_def();
     def.shared = false;
-    def.lane_capacity = 65; // nobody carries, so there may be more
+    def.light_capacity = 65; // nobody carries, so there may be more
     assert_int_equal(create(&def, &crowd), FL_OK);
-    fl_crowd_destroy(crowd);
+    fl__crowd_destroy(crowd);
 }
 
 static void a_world_must_have_a_number_for_everybody(void **state)
@@ -66,7 +67,7 @@ static void a_world_must_have_a_number_for_everybody(void **state)
     assert_int_equal(fl_world_init(&small, &world), FL_OK);
     FlCrowdDef def = small_def();
     FlCrowd *crowd;
-    assert_int_equal(fl_crowd_create(&def, &world, 0, &crowd), FL_BAD_VALUE);
+    assert_int_equal(fl__crowd_create(&def, &world, 0, &crowd), FL_BAD_VALUE);
 }
 
 typedef struct Budget {
@@ -105,8 +106,8 @@ static void memory_is_what_was_said_and_all_of_it_comes_back(void **state)
         def.shared = shared == 1;
         FlCrowd *crowd;
         assert_int_equal(create(&def, &crowd), FL_OK);
-        assert_int_equal(budget.bytes, fl_crowd_memory(&def));
-        fl_crowd_destroy(crowd);
+        assert_int_equal(budget.bytes, fl__crowd_memory(&def));
+        fl__crowd_destroy(crowd);
         assert_true(budget.bytes == 0 && budget.live == 0);
         int32_t calls = budget.calls;
         assert_true(calls > 5);
@@ -118,7 +119,7 @@ static void memory_is_what_was_said_and_all_of_it_comes_back(void **state)
             assert_true(budget.bytes == 0 && budget.live == 0);
         }
     }
-    fl_crowd_destroy(NULL);
+    fl__crowd_destroy(NULL);
 }
 
 static void an_avatar_that_is_nowhere_is_refused(void **state)
@@ -127,8 +128,8 @@ static void an_avatar_that_is_nowhere_is_refused(void **state)
     FlCrowd *crowd = crowd_make(1, 7, 0);
     FlState nowhere = crowd_state(1, FL_SEC(1));
     nowhere.position.y = (double)NAN;
-    assert_int_equal(fl_crowd_set(crowd, &nowhere), FL_BAD_VALUE);
-    fl_crowd_destroy(crowd);
+    assert_int_equal(crowd_set(crowd, &nowhere), FL_BAD_VALUE);
+    fl__crowd_destroy(crowd);
 }
 
 // ---------------------------------------------------------------- without carriers
@@ -137,16 +138,16 @@ static void exchange(FlCrowd **crowds, int32_t count, FlTime now)
 {
     for (int32_t a = 1; a <= count; a++) {
         FlState state = crowd_state(a, now);
-        assert_int_equal(fl_crowd_set(crowds[a], &state), FL_OK);
+        assert_int_equal(crowd_set(crowds[a], &state), FL_OK);
         int32_t other;
-        while (fl_crowd_wanted(crowds[a], now, &other)) {
-            assert_int_equal(fl_crowd_lane_open(crowds[a], other, now), FL_OK);
-            assert_int_equal(fl_crowd_lane_open(crowds[other], a, now), FL_OK);
+        while (fl__crowd_next_to_open(crowds[a], now, &other)) {
+            assert_int_equal(fl__crowd_light_open(crowds[a], other, now), FL_OK);
+            assert_int_equal(fl__crowd_light_open(crowds[other], a, now), FL_OK);
         }
         uint8_t bytes[FL_CROWD_PACKET_BYTES];
         int32_t size;
-        while (fl_crowd_next(crowds[a], now, bytes, sizeof bytes, &size, &other)) {
-            fl_crowd_receive(crowds[other], a, bytes, size, now);
+        while (fl__crowd_next(crowds[a], now, bytes, sizeof bytes, &size, &other)) {
+            fl__crowd_receive(crowds[other], a, bytes, size, now);
         }
     }
 }
@@ -162,25 +163,25 @@ static void where_nothing_is_shared_everybody_tells_everybody(void **state)
         def.shared = false;
         assert_int_equal(create(&def, &crowds[m]), FL_OK);
         for (int32_t other = 1; other <= COUNT; other++) {
-            fl_crowd_member(crowds[m], other, true);
+            crowd_member(crowds[m], other, true);
         }
-        fl_crowd_plan(crowds[m], 3); // means nothing here
+        fl__crowd_plan(crowds[m], 3); // means nothing here
     }
     for (FlTime now = FL_SEC(1); now < FL_SEC(4); now += FL_MS(50)) {
         exchange(crowds, COUNT, now);
     }
     for (int32_t m = 1; m <= COUNT; m++) {
         FlVec3 positions[20];
-        assert_int_equal(fl_crowd_positions(crowds[m], FL_SEC(4), positions), COUNT - 1);
-        FlCrowdStats stats = fl_crowd_stats(crowds[m]);
-        assert_int_equal(stats.lanes, COUNT - 1);
-        assert_int_equal(stats.parcel_updates, stats.parcels); // our own only
+        assert_int_equal(fl__crowd_positions(crowds[m], FL_SEC(4), positions), COUNT - 1);
+        FlCrowdStats stats = fl__crowd_stats(crowds[m]);
+        assert_int_equal(stats.lights, COUNT - 1);
+        assert_int_equal(stats.batch_updates, stats.batches); // our own only
         FlTime stamp;
-        assert_int_equal(fl_crowd_carried(crowds[m], m % COUNT + 1, (m + 1) % COUNT + 1, &stamp),
+        assert_int_equal(fl__crowd_carried(crowds[m], m % COUNT + 1, (m + 1) % COUNT + 1, &stamp),
                          FL_NOT_FOUND);
     }
     for (int32_t m = 1; m <= COUNT; m++) {
-        fl_crowd_destroy(crowds[m]);
+        fl__crowd_destroy(crowds[m]);
     }
 }
 

@@ -17,7 +17,8 @@ static FlWorld any_world(void)
 
 static FlCrowd *make(int32_t self, int32_t capacity)
 {
-    FlCrowdDef def = fl_crowd_def_default();
+    FlCrowdDef def = fl__crowd_def_default();
+    def.entity_capacity = 4096;
     def.self = self;
     def.first = FIRST;
     def.member_capacity = capacity;
@@ -25,16 +26,16 @@ static FlCrowd *make(int32_t self, int32_t capacity)
     def.focus_count = 1;
     FlWorld world = any_world();
     FlCrowd *crowd;
-    assert_int_equal(fl_crowd_create(&def, &world, 0, &crowd), FL_OK);
+    assert_int_equal(fl__crowd_create(&def, &world, 0, &crowd), FL_OK);
     return crowd;
 }
 
 static void tell(FlCrowd *crowd, const bool *present, int32_t order)
 {
     for (int32_t m = FIRST; m < crowd->def.member_capacity; m++) {
-        fl_crowd_member(crowd, m, present[m]);
+        fl__crowd_member(crowd, m, present[m]);
     }
-    fl_crowd_plan(crowd, order);
+    fl__crowd_plan(crowd, order);
     crowd->plan.again = 0;
     fl__crowd_replan(crowd, FL_SEC(1));
 }
@@ -54,7 +55,7 @@ static int32_t some_order(FlRandom *r, int32_t capacity)
 {
     const int32_t primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31};
     int32_t count = 0;
-    while (count < 11 && fl_plane_seats(primes[count]) <= capacity) {
+    while (count < 11 && fl__plane_seats(primes[count]) <= capacity) {
         count++;
     }
     return count > 0 ? primes[fl_random_below(r, (uint64_t)count)] : 0;
@@ -98,7 +99,7 @@ static void any_two_are_neighbours_or_one_carries_between_them(void **state)
                 }
             }
         }
-        fl_crowd_destroy(crowd);
+        fl__crowd_destroy(crowd);
     }
 }
 
@@ -113,7 +114,7 @@ static void a_thousand_have_at_most_sixty_four_neighbours(void **state)
         int32_t count = draw(&r, present, capacity, i % 6);
         FlCrowd *crowd = make(FIRST, capacity);
         present[FIRST] = true;
-        tell(crowd, present, i < 6 ? 31 : fl_plane_order_for(count)); // not told yet, or told
+        tell(crowd, present, i < 6 ? 31 : fl__plane_order_for(count)); // not told yet, or told
         for (int32_t a = FIRST; a < capacity; a++) {
             int32_t neighbours = 0;
             for (int32_t b = FIRST; b < capacity && present[a]; b++) {
@@ -126,10 +127,45 @@ static void a_thousand_have_at_most_sixty_four_neighbours(void **state)
             }
             most = neighbours > most ? neighbours : most;
         }
-        fl_crowd_destroy(crowd);
+        fl__crowd_destroy(crowd);
     }
     print_message("             at most %d neighbours\n", most);
     assert_in_range(most, 33, 64);
+}
+
+static double mean_neighbours(int32_t players, int32_t order)
+{
+    int32_t capacity = FIRST + players;
+    static bool present[1500];
+    for (int32_t m = 0; m < capacity; m++) {
+        present[m] = m >= FIRST;
+    }
+    FlCrowd *crowd = make(FIRST, capacity);
+    tell(crowd, present, order);
+    int32_t pairs = 0;
+    for (int32_t a = FIRST; a < capacity; a++) {
+        for (int32_t b = FIRST; b < capacity; b++) {
+            pairs += a != b && fl__crowd_linked(crowd, a, b) ? 1 : 0;
+        }
+    }
+    fl__crowd_destroy(crowd);
+    return (double)pairs / players;
+}
+
+static void a_plane_that_is_nearly_filled_has_fewer_neighbours_than_a_shared_one(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t players, shared;
+    } crowds[] = {{12, 2}, {29, 3}, {54, 5}, {125, 7}, {180, 11}, {300, 13}, {375, 17}, {540, 19}};
+    for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+        int32_t players = crowds[i].players;
+        double shared = mean_neighbours(players, crowds[i].shared);
+        double chosen = mean_neighbours(players, fl__plane_order_for(players));
+        print_message("             %d players: %.1f neighbours, %.1f if they shared seats\n",
+                      players, chosen, shared);
+        assert_true(fl__plane_order_for(players) > crowds[i].shared && chosen < shared);
+    }
 }
 
 // Where seats are shared, and where some of many are gone, at whatever size.
@@ -147,7 +183,7 @@ static void neighbours_are_spread_evenly(void **state)
         (void)draw(&r, present, capacity, crowds[i].gone_percent);
         present[FIRST] = true;
         FlCrowd *crowd = make(FIRST, capacity);
-        tell(crowd, present, fl_plane_order_for(crowds[i].players));
+        tell(crowd, present, fl__plane_order_for(crowds[i].players));
         int32_t most = 0;
         for (int32_t a = FIRST; a < capacity; a++) {
             int32_t neighbours = 0;
@@ -160,7 +196,7 @@ static void neighbours_are_spread_evenly(void **state)
         print_message("             %d players, %d percent gone: %d neighbours at most\n",
                       crowds[i].players, crowds[i].gone_percent, most);
         assert_true(most <= crowds[i].most);
-        fl_crowd_destroy(crowd);
+        fl__crowd_destroy(crowd);
     }
 }
 
@@ -172,11 +208,11 @@ typedef struct Everybody {
     int32_t capacity;
 } Everybody;
 
-static void open_lanes(Everybody *all, int32_t self)
+static void open_lights(Everybody *all, int32_t self)
 {
     FlCrowd *crowd = all->crowd[self];
     for (int32_t i = 0; i < crowd->neighbour_count; i++) {
-        FlResult result = fl_crowd_lane_open(crowd, crowd->neighbours[i], FL_SEC(1));
+        FlResult result = fl__crowd_light_open(crowd, crowd->neighbours[i], FL_SEC(1));
         assert_int_equal(result, FL_OK);
     }
     crowd->plan.again = 0;
@@ -190,7 +226,7 @@ static void begin(Everybody *all, FlRandom *r, int32_t order, int32_t gone)
         all->crowd[m] = all->present[m] ? make(m, all->capacity) : NULL;
         if (all->present[m]) {
             tell(all->crowd[m], all->present, order);
-            open_lanes(all, m);
+            open_lights(all, m);
         }
     }
 }
@@ -198,7 +234,7 @@ static void begin(Everybody *all, FlRandom *r, int32_t order, int32_t gone)
 static void end(Everybody *all)
 {
     for (int32_t m = FIRST; m < all->capacity; m++) {
-        fl_crowd_destroy(all->crowd[m]);
+        fl__crowd_destroy(all->crowd[m]);
     }
 }
 
@@ -206,9 +242,10 @@ static void end(Everybody *all)
 static bool carries(const Everybody *all, int32_t carrier, int32_t from, int32_t to)
 {
     const FlCrowd *crowd = all->crowd[carrier];
-    int32_t from_lane = crowd->lane_of[from];
-    int32_t to_lane = crowd->lane_of[to];
-    return from_lane >= 0 && to_lane >= 0 && (crowd->lanes[to_lane].carries >> from_lane & 1u) != 0;
+    int32_t from_light = crowd->light_of[from];
+    int32_t to_light = crowd->light_of[to];
+    return from_light >= 0 && to_light >= 0 &&
+           (crowd->lights[to_light].carries >> from_light & 1u) != 0;
 }
 
 static int32_t carriers(const Everybody *all, int32_t from, int32_t to)
@@ -226,8 +263,8 @@ static void everybody_comes_to_the_same_answer(void **state)
     FlRandom r = {.seed = 6};
     for (int32_t i = 0; i < CASES(25); i++) {
         Everybody all = {.capacity = FIRST + 8 + (int32_t)fl_random_below(&r, 90)};
-        int32_t natural = fl_plane_order_for(all.capacity - FIRST);
-        int32_t below = natural > 2 ? fl_plane_order_for(fl_plane_seats(natural) - 1) : natural;
+        int32_t natural = fl__plane_order_for(all.capacity - FIRST);
+        int32_t below = natural > 2 ? fl__plane_order_for(fl__plane_seats(natural) - 1) : natural;
         int32_t gone = (int32_t)fl_random_below(&r, 30);
         begin(&all, &r, i % 3 == 0 ? below : natural, gone);
         for (int32_t a = FIRST; a < all.capacity; a++) {
@@ -252,8 +289,8 @@ static void who_shares_a_seat_shares_the_work(void **state)
     begin(&all, &r, 7, 0);
     int32_t work[160] = {0};
     for (int32_t c = FIRST; c < all.capacity; c++) {
-        for (int32_t i = 0; i < all.crowd[c]->def.lane_capacity; i++) {
-            work[c] += __builtin_popcountll(all.crowd[c]->lanes[i].carries);
+        for (int32_t i = 0; i < all.crowd[c]->def.light_capacity; i++) {
+            work[c] += __builtin_popcountll(all.crowd[c]->lights[i].carries);
         }
     }
     for (int32_t seat = 0; seat < 57; seat++) {
@@ -276,15 +313,15 @@ static void an_order_that_is_none_changes_nothing(void **state)
 {
     (void)state;
     FlCrowd *crowd = make(FIRST, FIRST + 60);
-    fl_crowd_plan(crowd, 5);
+    fl__crowd_plan(crowd, 5);
     const int32_t bad[] = {-1, 1, 4, 6, 9, 11, 61, 62, 67, 1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        fl_crowd_plan(crowd, bad[i]); // no prime, or more seats than numbers
+        fl__crowd_plan(crowd, bad[i]); // no prime, or more seats than numbers
         assert_int_equal(crowd->plan.order, 5);
     }
-    fl_crowd_plan(crowd, 0);
+    fl__crowd_plan(crowd, 0);
     assert_int_equal(crowd->plan.order, 0);
-    fl_crowd_destroy(crowd);
+    fl__crowd_destroy(crowd);
 }
 
 static void fewer_than_seven_are_all_neighbours(void **state)
@@ -292,17 +329,17 @@ static void fewer_than_seven_are_all_neighbours(void **state)
     (void)state;
     FlCrowd *crowd = make(FIRST, FIRST + 60);
     for (int32_t m = FIRST + 1; m < FIRST + 6; m++) {
-        fl_crowd_member(crowd, m, true);
+        fl__crowd_member(crowd, m, true);
     }
     fl__crowd_replan(crowd, FL_SEC(1));
     assert_int_equal(crowd->neighbour_count, 5);
-    fl_crowd_member(crowd, FIRST + 6, true); // seven: the plane is to be told
+    fl__crowd_member(crowd, FIRST + 6, true); // seven: the plane is to be told
     fl__crowd_replan(crowd, FL_SEC(2));
     assert_int_equal(crowd->neighbour_count, 0);
-    fl_crowd_plan(crowd, 2);
+    fl__crowd_plan(crowd, 2);
     fl__crowd_replan(crowd, FL_SEC(3));
     assert_in_range(crowd->neighbour_count, 2, 3);
-    fl_crowd_destroy(crowd);
+    fl__crowd_destroy(crowd);
 }
 
 int main(void)
@@ -310,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_two_are_neighbours_or_one_carries_between_them),
         cmocka_unit_test(a_thousand_have_at_most_sixty_four_neighbours),
+        cmocka_unit_test(a_plane_that_is_nearly_filled_has_fewer_neighbours_than_a_shared_one),
         cmocka_unit_test(neighbours_are_spread_evenly),
         cmocka_unit_test(everybody_comes_to_the_same_answer),
         cmocka_unit_test(who_shares_a_seat_shares_the_work),

@@ -1,4 +1,5 @@
 // One direction of a network: does a packet's fate follow the definitions in docs/guide/impair.md?
+#include "impair/impair.h"
 #include "impair_support.h"
 
 // ---------------------------------------------------------------- loss
@@ -92,7 +93,7 @@ static void duplication_has_its_rate_and_its_own_delay(void **state)
     }
     assert_true(fabs((double)twice / SAMPLES - 0.1) < 5.0 * sqrt(0.09 / SAMPLES));
     assert_int_equal(same, 0);
-    FlImpairStats stats = fl_impair_stats(impair);
+    FlImpairStats stats = fl__impair_stats(impair);
     assert_int_equal(stats.duplicated_count, twice);
     assert_int_equal(stats.delivered_count, SAMPLES);
     fl_impair_destroy(impair);
@@ -117,7 +118,7 @@ static void keep_order_never_overtakes(void **state)
                 last = fate.deliver_at[c] > last ? fate.deliver_at[c] : last;
             }
         }
-        FlImpairStats stats = fl_impair_stats(impair);
+        FlImpairStats stats = fl__impair_stats(impair);
         assert_int_equal(stats.overtaken_count, earlier);
         assert_int_equal(earlier > 0, keep == 0);
         assert_int_equal(stats.held_count > 0, keep == 1);
@@ -157,7 +158,7 @@ static void bottleneck_carries_its_rate_and_drops_the_rest(void **state)
             longest = fate.deliver_at[0] - now;
         }
     }
-    FlImpairStats stats = fl_impair_stats(impair);
+    FlImpairStats stats = fl__impair_stats(impair);
     double carried = (double)stats.delivered_count * 31.0;
     assert_true(fabs(carried - 123457.0 * 10.2) < 100.0); // the rate for 10 s and the queue's 0.2 s
     assert_int_equal(stats.queue_full_count, (uint64_t)count - stats.delivered_count);
@@ -177,7 +178,7 @@ static void a_new_rate_keeps_the_bytes_that_wait(void **state)
     assert_int_equal(fl_impair_send(impair, 0, 1000).deliver_at[0], FL_SEC(1));
     FlImpairSettings faster = def.settings;
     faster.rate_bytes_s = 10000;
-    assert_int_equal(fl_impair_set(impair, FL_MS(500), &faster), FL_OK);
+    assert_int_equal(fl__impair_set(impair, FL_MS(500), &faster), FL_OK);
     assert_int_equal(fl_impair_send(impair, FL_MS(500), 500).deliver_at[0], FL_MS(600));
     fl_impair_destroy(impair);
 }
@@ -407,19 +408,19 @@ static void bad_settings_are_refused_with_a_reason(void **state)
         {"loss", "9999999999999"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        FlImpairSettings settings = fl_impair_settings_default();
+        FlImpairSettings settings = fl_impair_def_default().settings;
         FlImpairSettings before = settings;
         FlImpairError error = {0, ""};
-        assert_int_equal(fl_impair_settings_set(&settings, bad[i].word, bad[i].value, &error),
+        assert_int_equal(fl__impair_settings_set(&settings, bad[i].word, bad[i].value, &error),
                          FL_BAD_VALUE);
         assert_true(strlen(error.text) > 5);
         assert_memory_equal(&settings, &before, sizeof before);
-        assert_int_equal(fl_impair_settings_set(&settings, bad[i].word, bad[i].value, NULL),
+        assert_int_equal(fl__impair_settings_set(&settings, bad[i].word, bad[i].value, NULL),
                          FL_BAD_VALUE);
     }
-    FlImpairSettings settings = fl_impair_settings_default();
+    FlImpairSettings settings = fl_impair_def_default().settings;
     FlImpairError error;
-    assert_int_equal(fl_impair_settings_set(&settings, "delai\x1b[2J", "1", &error), FL_NOT_FOUND);
+    assert_int_equal(fl__impair_settings_set(&settings, "delai\x1b[2J", "1", &error), FL_NOT_FOUND);
     assert_string_equal(error.text, "there is no setting 'delai?[2J'");
 }
 
@@ -434,18 +435,18 @@ static void settings_that_do_not_fit_together_are_refused(void **state)
     def = fl_impair_def_default();
     def.settings.burst_gap_ns = FL_SEC(1000);
     def.settings.burst_length_ns = FL_SEC(1000);
-    assert_int_equal(fl_impair_settings_check(&def.settings, NULL), FL_BAD_VALUE);
+    assert_int_equal(fl__impair_settings_check(&def.settings, NULL), FL_BAD_VALUE);
     def.settings.burst_gap_ns = FL_US(1500);
     def.settings.burst_length_ns = FL_US(1500);
-    assert_int_equal(fl_impair_settings_check(&def.settings, NULL), FL_BAD_VALUE);
+    assert_int_equal(fl__impair_settings_check(&def.settings, NULL), FL_BAD_VALUE);
     def.settings.burst_length_ns = FL_US(3000);
-    assert_int_equal(fl_impair_settings_check(&def.settings, NULL), FL_OK);
+    assert_int_equal(fl__impair_settings_check(&def.settings, NULL), FL_OK);
 }
 
 static void words_set_what_they_say(void **state)
 {
     (void)state;
-    FlImpairSettings s = fl_impair_settings_default();
+    FlImpairSettings s = fl_impair_def_default().settings;
     const char *const words[][2] = {
         {"delay", "200"},       {"jitter", "0.000001"},    {"distribution", "paretonormal"},
         {"correlation", ".25"}, {"keep-order", "on"},      {"loss", "2.5"},
@@ -454,7 +455,7 @@ static void words_set_what_they_say(void **state)
         {"extra", "48"},        {"correlation-lag", "16"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        assert_int_equal(fl_impair_settings_set(&s, words[i][0], words[i][1], NULL), FL_OK);
+        assert_int_equal(fl__impair_settings_set(&s, words[i][0], words[i][1], NULL), FL_OK);
     }
     assert_int_equal(s.delay_ns, FL_MS(200));
     assert_int_equal(s.jitter_ns, 1);

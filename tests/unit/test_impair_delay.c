@@ -170,7 +170,7 @@ static void negative_delays_count_as_zero(void **state)
         FlFate fate = fl_impair_send(impair, FL_MS(i), 10);
         assert_true(fate.deliver_at[0] >= FL_MS(i));
     }
-    uint64_t clamped = fl_impair_stats(impair).clamped_count;
+    uint64_t clamped = fl__impair_stats(impair).clamped_count;
     assert_in_range(clamped, 4750, 5250); // half, five standard errors
     fl_impair_destroy(impair);
 }

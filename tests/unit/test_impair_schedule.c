@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fairlead/impair.h"
+#include "impair/impair.h"
 
 #define CAPACITY 32
 
@@ -23,7 +24,7 @@ static const char example[] = "# a match that gets worse\n"
 
 static FlResult parse(const char *text, FlImpairChange *out, int32_t *count, FlImpairError *error)
 {
-    return fl_impair_schedule_parse(text, strlen(text), out, CAPACITY, count, error);
+    return fl__impair_schedule_parse(text, strlen(text), out, CAPACITY, count, error);
 }
 
 static void a_schedule_is_read_line_by_line(void **state)
@@ -40,9 +41,9 @@ static void a_schedule_is_read_line_by_line(void **state)
     assert_int_equal(changes[4].directions, FL_DIRECTION_DOWN);
     assert_int_equal(changes[5].pair, 3);
     assert_int_equal(changes[7].pair, -1);
-    assert_int_equal(fl_impair_schedule_next(changes, count, -1), 0);
-    assert_int_equal(fl_impair_schedule_next(changes, count, 0), FL_MS(12500));
-    assert_int_equal(fl_impair_schedule_next(changes, count, FL_SEC(30)), FL_FOREVER);
+    assert_int_equal(fl__impair_schedule_next(changes, count, -1), 0);
+    assert_int_equal(fl__impair_schedule_next(changes, count, 0), FL_MS(12500));
+    assert_int_equal(fl__impair_schedule_next(changes, count, FL_SEC(30)), FL_FOREVER);
 }
 
 static void changes_reach_their_pair_and_direction_in_time(void **state)
@@ -51,27 +52,28 @@ static void changes_reach_their_pair_and_direction_in_time(void **state)
     FlImpairChange changes[CAPACITY];
     int32_t count = 0;
     assert_int_equal(parse(example, changes, &count, NULL), FL_OK);
-    FlImpairSettings up = fl_impair_settings_default();
+    FlImpairSettings up = fl_impair_def_default().settings;
     FlImpairSettings down = up;
     FlImpairSettings third = up;
     FlTime to = FL_SEC(15);
     assert_int_equal(
-        fl_impair_schedule_apply(changes, count, -1, to, 0, FL_DIRECTION_UP, &up, NULL), FL_OK);
+        fl__impair_schedule_apply(changes, count, -1, to, 0, FL_DIRECTION_UP, &up, NULL), FL_OK);
     assert_int_equal(up.delay_ns, FL_MS(200));
     assert_int_equal(up.loss_ppm, 50000);
     assert_int_equal(
-        fl_impair_schedule_apply(changes, count, -1, to, 0, FL_DIRECTION_DOWN, &down, NULL), FL_OK);
+        fl__impair_schedule_apply(changes, count, -1, to, 0, FL_DIRECTION_DOWN, &down, NULL),
+        FL_OK);
     assert_int_equal(down.delay_ns, FL_MS(50));
     assert_int_equal(down.loss_ppm, 10000);
-    assert_int_equal(fl_impair_schedule_apply(changes, count, -1, FL_SEC(20), 3, FL_DIRECTION_DOWN,
-                                              &third, NULL),
+    assert_int_equal(fl__impair_schedule_apply(changes, count, -1, FL_SEC(20), 3, FL_DIRECTION_DOWN,
+                                               &third, NULL),
                      FL_OK);
     assert_int_equal(third.rate_bytes_s, 64000);
     assert_true(third.keep_order);
     // From where the last step ended; nothing happens twice and nothing is left out.
     up.loss_ppm = 7;
     assert_int_equal(
-        fl_impair_schedule_apply(changes, count, to, FL_SEC(60), 0, FL_DIRECTION_UP, &up, NULL),
+        fl__impair_schedule_apply(changes, count, to, FL_SEC(60), 0, FL_DIRECTION_UP, &up, NULL),
         FL_OK);
     assert_int_equal(up.loss_ppm, 7);
     assert_int_equal(up.shape, FL_SHAPE_UNIFORM);
@@ -121,11 +123,11 @@ static void too_many_changes_are_refused(void **state)
     int32_t count = 99;
     FlImpairError error;
     const char text[] = "at 0 delay 1 loss 1\nat 1 loss 2";
-    assert_int_equal(fl_impair_schedule_parse(text, sizeof text - 1, changes, 2, &count, &error),
+    assert_int_equal(fl__impair_schedule_parse(text, sizeof text - 1, changes, 2, &count, &error),
                      FL_FULL);
     assert_int_equal(count, 0);
     assert_int_equal(error.line, 2);
-    assert_int_equal(fl_impair_schedule_parse(text, 0, NULL, 0, &count, &error), FL_OK);
+    assert_int_equal(fl__impair_schedule_parse(text, 0, NULL, 0, &count, &error), FL_OK);
 }
 
 // Every prefix and every changed byte: an answer, and no byte read outside (AddressSanitizer
@@ -140,13 +142,14 @@ static void truncated_and_damaged_text_does_no_harm(void **state)
         memcpy(copy, example, length);
         int32_t count = 0;
         FlImpairError error = {0, ""};
-        FlResult result = fl_impair_schedule_parse(copy, length, changes, CAPACITY, &count, &error);
+        FlResult result =
+            fl__impair_schedule_parse(copy, length, changes, CAPACITY, &count, &error);
         assert_true(result == FL_OK ||
                     (result == FL_BAD_VALUE && error.line > 0 && error.text[0] != '\0'));
         for (size_t i = 0; i < length; i++) {
             char was = copy[i];
             copy[i] = (char)(was ^ (1 << (i + length) % 8));
-            (void)!fl_impair_schedule_parse(copy, length, changes, CAPACITY, &count, NULL);
+            (void)!fl__impair_schedule_parse(copy, length, changes, CAPACITY, &count, NULL);
             copy[i] = was;
         }
         free(copy);
@@ -161,18 +164,18 @@ static void a_schedule_that_leads_to_nonsense_is_found_before_it_runs(void **sta
     int32_t count = 0;
     FlImpairError error;
     assert_int_equal(parse(text, changes, &count, &error), FL_OK);
-    FlImpairSettings settings = fl_impair_settings_default();
-    assert_int_equal(fl_impair_schedule_apply(changes, count, -1, FL_FOREVER, -1, FL_DIRECTION_UP,
-                                              &settings, &error),
+    FlImpairSettings settings = fl_impair_def_default().settings;
+    assert_int_equal(fl__impair_schedule_apply(changes, count, -1, FL_FOREVER, -1, FL_DIRECTION_UP,
+                                               &settings, &error),
                      FL_BAD_VALUE);
     assert_int_equal(error.line, 2);
     // Two lines at one moment belong together: in between, the settings need not fit.
     const char fine[] = "at 1 burst-gap 1.5\nat 1 burst-length 9";
-    settings = fl_impair_settings_default();
+    settings = fl_impair_def_default().settings;
     settings.burst_length_ns = FL_US(1500);
     assert_int_equal(parse(fine, changes, &count, &error), FL_OK);
-    assert_int_equal(fl_impair_schedule_apply(changes, count, -1, FL_FOREVER, -1, FL_DIRECTION_UP,
-                                              &settings, &error),
+    assert_int_equal(fl__impair_schedule_apply(changes, count, -1, FL_FOREVER, -1, FL_DIRECTION_UP,
+                                               &settings, &error),
                      FL_OK);
 }
 

@@ -72,6 +72,23 @@ static void every_claim_is_there_once(void **state)
     assert_int_equal(claim_find("A9"), -1);
 }
 
+/// Whose doing is it, and how do we know?
+static void what_does_not_hold_has_a_reason(void **state)
+{
+    (void)state;
+    for (int32_t i = 0; i < 2 * claim_count; i++) {
+        Verdict expected;
+        int32_t line;
+        const char *cause;
+        const char *id = claims[i / 2].id;
+        assert_int_equal(expectation_find(expectations_built_in, id, i % 2 == 1, &expected, &line),
+                         FL_OK);
+        if (expected == VERDICT_FAILS && claim_reason(id, &cause) == NULL) {
+            fail_msg("%s does not hold, and nothing says why", id);
+        }
+    }
+}
+
 static void a_quick_look_contradicts_only_what_it_can_tell(void **state)
 {
     (void)state;
@@ -166,6 +183,7 @@ int main(void)
         cmocka_unit_test(one_run_or_none_decides_nothing),
         cmocka_unit_test(the_worse_of_two_materials_counts),
         cmocka_unit_test(every_claim_is_there_once),
+        cmocka_unit_test(what_does_not_hold_has_a_reason),
         cmocka_unit_test(a_quick_look_contradicts_only_what_it_can_tell),
         cmocka_unit_test(expectations_survive_writing_and_reading),
         cmocka_unit_test(a_line_that_says_nothing_sensible_is_named),

@@ -149,7 +149,7 @@ static void merged_tallies_are_one_tally(void **state)
     static Tally both;
     FlRandom r = random_stream(4);
     for (int32_t i = 0; i < 3000; i++) {
-        double sample = fl_random_unit(&r);
+        double sample = fl_random_between(&r, 0.0, 1.0);
         tally_add(i % 3 == 0 ? &a : &b, sample);
         tally_add(&both, sample);
     }
@@ -187,8 +187,8 @@ static void ranks_see_order_and_values_see_lines(void **state)
         double line[16];
         double bent[16];
         for (int32_t i = 0; i < 16; i++) {
-            a[i] = fl_random_unit(&r);
-            b[i] = fl_random_unit(&r) + 0.5 * a[i];
+            a[i] = fl_random_between(&r, 0.0, 1.0);
+            b[i] = fl_random_between(&r, 0.0, 1.0) + 0.5 * a[i];
             line[i] = 7.0 - 3.0 * b[i];
             bent[i] = exp(9.0 * b[i]);
         }

@@ -45,7 +45,7 @@ static FlLinkPacket unpack(FlLink *link, FlTime arrival, const Sealed *sealed)
 static FlFateEvent fate_of(FlLink *link)
 {
     FlFateEvent event;
-    assert_int_equal(fl_link_poll_fate(link, &event), FL_OK);
+    assert_int_equal(fl_link_take_fate(link, &event), FL_OK);
     return event;
 }
 
@@ -67,6 +67,8 @@ static void every_setting_out_of_range_is_refused(void **state)
     BAD(timeout_ns, FL_SEC(1800) + 1);
     BAD(timeout_ns, FL_FOREVER);
     BAD(reorder_ns, 0);
+    BAD(packet_bytes, FL_LINK_PACKET_LEAST - 1);
+    BAD(packet_bytes, FL_LINK_PACKET_BYTES + 1);
     BAD(overhead_bytes, -1);
     BAD(overhead_bytes, INT32_MAX);
     BAD(rate_bytes_s, good.rate_min_bytes_s - 1.0);
@@ -109,11 +111,11 @@ static void every_reason_for_a_drop_has_a_name(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < FL_LINK_DROPS; i++) {
-        const char *name = fl_link_drop_name((FlLinkDrop)i);
+        const char *name = fl__link_drop_name((FlLinkDrop)i);
         assert_true(strlen(name) > 2 && strcmp(name, "unknown") != 0);
     }
-    assert_string_equal(fl_link_drop_name(FL_LINK_DROP_CROWDED), "crowded");
-    assert_string_equal(fl_link_drop_name(FL_LINK_DROPS), "unknown");
+    assert_string_equal(fl__link_drop_name(FL_LINK_DROP_CROWDED), "crowded");
+    assert_string_equal(fl__link_drop_name(FL_LINK_DROPS), "unknown");
 }
 
 // ---------------------------------------------------------------- memory
@@ -151,7 +153,7 @@ static void memory_is_what_is_said_and_all_of_it_is_given_back(void **state)
     def.alloc = alloc;
     size_t link_bytes;
     size_t buffer_bytes;
-    fl_link_memory(&def, &link_bytes, &buffer_bytes);
+    fl__link_memory(&def, &link_bytes, &buffer_bytes);
     assert_true(link_bytes <= 1024);
     print_message("             %zu bytes a link, %zu of buffers by default\n", link_bytes,
                   buffer_bytes);
@@ -162,7 +164,7 @@ static void memory_is_what_is_said_and_all_of_it_is_given_back(void **state)
     // Small ones are possible.
     def.sent_capacity = 16;
     def.send_bytes = def.receive_bytes = 256;
-    fl_link_memory(&def, &link_bytes, &buffer_bytes);
+    fl__link_memory(&def, &link_bytes, &buffer_bytes);
     print_message("             %zu of buffers at least\n", buffer_bytes);
     assert_true(buffer_bytes < 75000);
 }
@@ -219,14 +221,14 @@ static void traffic_allocates_nothing(void **state)
                 taken++;
             }
             FlFateEvent event;
-            while (fl_link_poll_fate(end[i], &event) == FL_OK) {
+            while (fl_link_take_fate(end[i], &event) == FL_OK) {
             }
             FlLinkStats stats;
             fl_link_stats(end[i], now, &stats);
         }
     }
     assert_true(taken > 1000);
-    fl_link_close(end[0]);
+    fl__link_close(end[0]);
     assert_int_equal(counter.calls, calls);
     fl_link_destroy(end[0]);
     fl_link_destroy(end[1]);
@@ -253,8 +255,8 @@ static void a_packet_brings_payload_stamp_and_arrival_in_whole_steps(void **stat
     assert_int_equal(packet.arrived, FL_MS(90));
     // The answer: eight bytes of head, eight for one report.
     assert_int_equal(fl_link_deadline(b, there + FL_MS(91)), there + FL_MS(90) + FL_MS(25));
-    assert_false(fl_link_wants_to_send(b, there + FL_MS(114)));
-    assert_true(fl_link_wants_to_send(b, there + FL_MS(115)));
+    assert_false(fl__link_wants_to_send(b, there + FL_MS(114)));
+    assert_true(fl__link_wants_to_send(b, there + FL_MS(115)));
     Sealed answer = pack(b, there + FL_MS(115), 0, 0);
     assert_int_equal(answer.size, 16);
     FlLinkPacket nothing = unpack(a, here + FL_MS(140), &answer);
@@ -265,7 +267,7 @@ static void a_packet_brings_payload_stamp_and_arrival_in_whole_steps(void **stat
     assert_int_equal(event.sent, here + FL_MS(70) + 99999);
     assert_int_equal(event.arrived_remote, packet.arrived);
     assert_int_equal(event.bytes, 38 + 28);
-    assert_int_equal(fl_link_poll_fate(a, &event), FL_NOT_FOUND);
+    assert_int_equal(fl_link_take_fate(a, &event), FL_NOT_FOUND);
     assert_int_equal(event.tag, 0);
     fl_link_destroy(a);
     fl_link_destroy(b);
@@ -275,7 +277,7 @@ static void a_carrier_that_numbers_packets_saves_four_bytes(void **state)
 {
     (void)state;
     FlLinkDef def = fl_link_def_default();
-    def.numbered_below = true;
+    def.external_sequence = true;
     FlLink *a = open_link(&def, 0);
     FlLink *b = open_link(&def, 0);
     Sealed first = pack(a, FL_MS(1), 10, 0);
@@ -302,7 +304,7 @@ static void a_carriers_numbers_begin_anywhere_and_have_gaps(void **state)
 {
     (void)state;
     FlLinkDef def = fl_link_def_default();
-    def.numbered_below = true;
+    def.external_sequence = true;
     FlLink *a = open_link(&def, 0);
     FlLink *b = open_link(&def, 0);
     uint64_t number[2] = {5000000, (uint64_t)1 << 61};
@@ -320,7 +322,7 @@ static void a_carriers_numbers_begin_anywhere_and_have_gaps(void **state)
         number[0] += 1 + sent % 40 * (sent % 2);
         number[1] += 1;
         FlFateEvent event;
-        while (fl_link_poll_fate(a, &event) == FL_OK || fl_link_poll_fate(b, &event) == FL_OK) {
+        while (fl_link_take_fate(a, &event) == FL_OK || fl_link_take_fate(b, &event) == FL_OK) {
             assert_int_equal(event.fate, FL_FATE_DELIVERED);
         }
     }
@@ -337,7 +339,7 @@ static void a_leap_of_16384_numbers_ends_a_conversation_and_a_smaller_one_does_n
 {
     (void)state;
     FlLinkDef def = fl_link_def_default();
-    def.numbered_below = true;
+    def.external_sequence = true;
     for (int32_t i = 0; i < 2; i++) {
         FlLink *a = open_link(&def, 0);
         fl_link_number_from(a, 900000); // before the first packet any leap will do
@@ -446,12 +448,12 @@ static void fates_nobody_polls_stop_the_sender(void **state)
     assert_int_equal(fl_link_begin(a, FL_MS(40), buffer, &w), FL_WOULD_BLOCK);
     assert_int_equal(fate_of(a).tag, 16); // the first without a place
     (void)pack(a, FL_MS(40), 1, 32);
-    fl_link_close(a);
+    fl__link_close(a);
     for (int32_t i = 0; i < 32; i++) {
         assert_int_equal(fate_of(a).fate, FL_FATE_UNKNOWN);
     }
     FlFateEvent event;
-    assert_int_equal(fl_link_poll_fate(a, &event), FL_NOT_FOUND);
+    assert_int_equal(fl_link_take_fate(a, &event), FL_NOT_FOUND);
     fl_link_destroy(a);
 }
 
@@ -464,7 +466,7 @@ static void a_packet_begun_before_the_end_has_a_fate_too(void **state)
     FlWriter w;
     uint64_t sequence;
     assert_int_equal(fl_link_begin(a, 0, buffer, &w), FL_OK);
-    fl_link_close(a);
+    fl__link_close(a);
     assert_int_equal(fl_link_finish(a, 0, &w, 9, &sequence), 8);
     FlFateEvent event = fate_of(a);
     assert_int_equal(event.tag, 9);
@@ -507,7 +509,7 @@ static void a_packet_may_arrive_while_another_is_made(void **state)
             heard++;
         }
         FlFateEvent event;
-        while (fl_link_poll_fate(a, &event) == FL_OK || fl_link_poll_fate(b, &event) == FL_OK) {
+        while (fl_link_take_fate(a, &event) == FL_OK || fl_link_take_fate(b, &event) == FL_OK) {
         }
     }
     assert_true(heard > 2000 && heard <= said && said - heard <= FL_LINK_WINDOW);
@@ -558,12 +560,12 @@ static void reliable_data_waits_for_its_budget_and_the_deadline_says_when(void *
     }
     uint8_t bytes[256] = {0};
     assert_int_equal(fl_link_send(a, FL_DELIVERY_ORDERED, bytes, 200), FL_OK);
-    assert_false(fl_link_wants_to_send(a, 0));
+    assert_false(fl__link_wants_to_send(a, 0));
     // It takes 28 + 8 + 4 + 202 bytes, of which 380 are missing.
     FlTime due = fl_link_deadline(a, 0);
     assert_in_range(due, FL_MS(380 + 242), FL_MS(380 + 242) + 10);
-    assert_false(fl_link_wants_to_send(a, due - FL_MS(1)));
-    assert_true(fl_link_wants_to_send(a, due));
+    assert_false(fl__link_wants_to_send(a, due - FL_MS(1)));
+    assert_true(fl__link_wants_to_send(a, due));
     assert_int_equal(pack(a, due, 0, 0).size, 8 + 4 + 202);
     // Then again, if there is no answer: after half of the silence so far.
     assert_int_equal(fl_link_deadline(a, due), due + due / 2);
@@ -599,16 +601,42 @@ static void a_bucket_smaller_than_a_fragment_does_not_block_it(void **state)
 {
     (void)state;
     FlBudget common;
-    fl_budget_init(&common, 1000.0, 100.0, 0);
+    fl__budget_init(&common, 1000.0, 100.0, 0);
     FlLinkDef def = fl_link_def_default();
     def.common = &common;
     FlLink *a = open_link(&def, 0);
     uint8_t bytes[256] = {0};
     assert_int_equal(fl_link_send(a, FL_DELIVERY_UNORDERED, bytes, 256), FL_OK);
-    assert_true(fl_link_wants_to_send(a, 0));
+    assert_true(fl__link_wants_to_send(a, 0));
     assert_int_equal(pack(a, 0, 0, 0).size, 8 + 260);
     assert_true(common.tokens < -150.0);
     assert_int_equal(fl_link_payload_budget(a, 0), 0); // its own budget would have some
+    fl_link_destroy(a);
+}
+
+// A long message and payload as long as the budget allows, over a carrier that takes short packets.
+static void no_packet_is_longer_than_the_carrier_takes(void **state)
+{
+    (void)state;
+    FlLinkDef def = fl_link_def_default();
+    def.packet_bytes = FL_LINK_PACKET_LEAST;
+    FlLink *a = open_link(&def, 0);
+    uint8_t bytes[4000] = {0};
+    assert_int_equal(fl_link_send(a, FL_DELIVERY_ORDERED, bytes, sizeof bytes), FL_OK);
+    int32_t longest = 0;
+    for (FlTime now = 0; now < FL_MS(200); now += FL_MS(10)) {
+        uint8_t packet[FL_LINK_PACKET_BYTES];
+        FlWriter writer;
+        assert_int_equal(fl_link_begin(a, now, packet, &writer), FL_OK);
+        int32_t payload = fl_link_payload_budget(a, now);
+        assert_true(payload <= FL_LINK_PACKET_LEAST - fl_writer_size(&writer));
+        fl_writer_bytes(&writer, bytes, payload);
+        uint64_t sequence;
+        int32_t size = fl_link_finish(a, now, &writer, 0, &sequence);
+        assert_in_range(size, 1, FL_LINK_PACKET_LEAST);
+        longest = size > longest ? size : longest;
+    }
+    assert_int_equal(longest, FL_LINK_PACKET_LEAST);
     fl_link_destroy(a);
 }
 
@@ -620,11 +648,11 @@ static void an_unanswered_question_is_asked_again_and_then_the_peer_is_gone(void
     assert_int_equal(fl_link_deadline(a, 0), FL_MS(1500));
     FlTime now = 0;
     int32_t asked = 0;
-    while (fl_link_alive(a)) {
+    while (fl__link_alive(a)) {
         now = fl_link_deadline(a, now);
         assert_true(now <= FL_SEC(10));
         fl_link_update(a, now);
-        if (fl_link_wants_to_send(a, now)) {
+        if (fl__link_wants_to_send(a, now)) {
             Sealed sealed = pack(a, now, 0, 0);
             assert_int_equal(sealed.size, 8);
             assert_int_equal(sealed.bytes[7], 4); // answer, please
@@ -651,12 +679,12 @@ static void a_peer_that_does_not_answer_is_tried_ever_more_rarely(void **state)
     for (FlTime now = 0; now < FL_SEC(20); now += FL_MS(20)) {
         fl_link_update(a, now);
         FlFateEvent event;
-        while (fl_link_poll_fate(a, &event) == FL_OK) {
+        while (fl_link_take_fate(a, &event) == FL_OK) {
         }
-        assert_int_equal(fl_link_silence(a, now).unanswered_ns, now);
-        assert_int_equal(fl_link_silence(a, now).payload_at > now,
+        assert_int_equal(fl__link_silence(a, now).unanswered_ns, now);
+        assert_int_equal(fl__link_silence(a, now).payload_at > now,
                          fl_link_payload_budget(a, now) == 0);
-        if (fl_link_payload_budget(a, now) > 0 || fl_link_wants_to_send(a, now)) {
+        if (fl_link_payload_budget(a, now) > 0 || fl__link_wants_to_send(a, now)) {
             last = pack(a, now, 20, 0);
             in_second[now / FL_SEC(1)]++;
         }
@@ -665,12 +693,12 @@ static void a_peer_that_does_not_answer_is_tried_ever_more_rarely(void **state)
     assert_in_range(in_second[1], 1, 4);
     assert_in_range(in_second[10], 0, 1);
     assert_in_range(in_second[18] + in_second[19], 1, 2);
-    assert_true(fl_link_silence(a, FL_SEC(20)).silent);
+    assert_true(fl__link_silence(a, FL_SEC(20)).silent);
     (void)unpack(b, FL_SEC(20), &last); // and there it is
     Sealed answer = pack(b, FL_SEC(20), 0, 0);
     (void)unpack(a, FL_SEC(20), &answer);
-    FlLinkSilence silence = fl_link_silence(a, FL_SEC(20));
-    assert_true(!silence.silent && silence.unanswered_ns == 0 && silence.unheard_ns == 0);
+    FlLinkSilence silence = fl__link_silence(a, FL_SEC(20));
+    assert_true(!silence.silent && silence.unanswered_ns == 0 && silence.silent_ns == 0);
     assert_true(fl_link_payload_budget(a, FL_SEC(20)) > 0);
     fl_link_destroy(a);
     fl_link_destroy(b);
@@ -698,6 +726,7 @@ int main(void)
         cmocka_unit_test(reliable_data_waits_for_its_budget_and_the_deadline_says_when),
         cmocka_unit_test(an_answer_has_at_least_20_ms),
         cmocka_unit_test(a_bucket_smaller_than_a_fragment_does_not_block_it),
+        cmocka_unit_test(no_packet_is_longer_than_the_carrier_takes),
         cmocka_unit_test(an_unanswered_question_is_asked_again_and_then_the_peer_is_gone),
         cmocka_unit_test(a_peer_that_does_not_answer_is_tried_ever_more_rarely),
     };

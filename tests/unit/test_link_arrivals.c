@@ -38,7 +38,7 @@ static Told tell(Case *c, FlTime now, FlTime repeat_ns, int64_t next_sequence)
     memset(&told, 0, sizeof told);
     FlWriter w;
     fl_writer_init(&w, told.bytes, BYTES);
-    if (fl__arrivals_encode(&c->arrivals, &w, now, repeat_ns, &told.carried)) {
+    if (fl__arrivals_encode(&c->arrivals, &w, now, repeat_ns, false, &told.carried)) {
         fl_writer_align(&w);
         assert_false(w.failed);
         told.size = fl_writer_size(&w);
@@ -726,7 +726,7 @@ static void reports_confirmed_while_a_packet_was_made_stay_confirmed(void **stat
     FlWriter w;
     Carried carried;
     fl_writer_init(&w, bytes, BYTES);
-    assert_true(fl__arrivals_encode(&c.arrivals, &w, FL_MS(1), FL_MS(100), &carried));
+    assert_true(fl__arrivals_encode(&c.arrivals, &w, FL_MS(1), FL_MS(100), false, &carried));
     fl__arrivals_forget(&c.arrivals, 1);
     for (int64_t s = 1; s <= CAPACITY; s++) {
         note(&c, s, 0);

@@ -9,24 +9,24 @@ static void unused_bytes_carry_over_up_to_the_burst(void **state)
 {
     (void)state;
     FlBudget b;
-    fl_budget_init(&b, 1000.0, 500.0, FL_SEC(10));
-    check_same(fl_budget_available(&b, FL_SEC(10)), 500.0);
-    fl_budget_spend(&b, FL_SEC(10), 400.0);
-    check_same(fl_budget_available(&b, FL_SEC(10)), 100.0);
-    check_near(fl_budget_available(&b, FL_SEC(10) + FL_MS(250)), 350.0, 1e-9);
-    check_near(fl_budget_available(&b, FL_SEC(10) + FL_MS(300)), 400.0, 1e-9);
-    check_same(fl_budget_available(&b, FL_SEC(100)), 500.0);
+    fl__budget_init(&b, 1000.0, 500.0, FL_SEC(10));
+    check_same(fl__budget_available(&b, FL_SEC(10)), 500.0);
+    fl__budget_spend(&b, FL_SEC(10), 400.0);
+    check_same(fl__budget_available(&b, FL_SEC(10)), 100.0);
+    check_near(fl__budget_available(&b, FL_SEC(10) + FL_MS(250)), 350.0, 1e-9);
+    check_near(fl__budget_available(&b, FL_SEC(10) + FL_MS(300)), 400.0, 1e-9);
+    check_same(fl__budget_available(&b, FL_SEC(100)), 500.0);
 }
 
 static void what_was_spent_beyond_is_waited_for(void **state)
 {
     (void)state;
     FlBudget b;
-    fl_budget_init(&b, 1000.0, 500.0, 0);
-    fl_budget_spend(&b, 0, 1500.0);
-    check_same(fl_budget_available(&b, 0), 0.0);
-    check_same(fl_budget_available(&b, FL_MS(999)), 0.0); // never negative
-    check_near(fl_budget_available(&b, FL_MS(1100)), 100.0, 1e-9);
+    fl__budget_init(&b, 1000.0, 500.0, 0);
+    fl__budget_spend(&b, 0, 1500.0);
+    check_same(fl__budget_available(&b, 0), 0.0);
+    check_same(fl__budget_available(&b, FL_MS(999)), 0.0); // never negative
+    check_near(fl__budget_available(&b, FL_MS(1100)), 100.0, 1e-9);
 }
 
 static void when_is_the_moment_from_which_it_is_available(void **state)
@@ -38,17 +38,17 @@ static void when_is_the_moment_from_which_it_is_available(void **state)
         double burst = pow(10.0, fl_random_between(&random, 1.0, 5.0));
         FlTime now = random_time(&random, -FL_SEC(1000000), FL_SEC(1000000));
         FlBudget b;
-        fl_budget_init(&b, rate, burst, now);
-        fl_budget_spend(&b, now, fl_random_between(&random, 0.0, 3.0 * burst));
+        fl__budget_init(&b, rate, burst, now);
+        fl__budget_spend(&b, now, fl_random_between(&random, 0.0, 3.0 * burst));
         double bytes = fl_random_between(&random, 0.0, 1.5 * burst);
-        FlTime when = fl_budget_when(&b, now, bytes);
+        FlTime when = fl__budget_when(&b, now, bytes);
         double wanted = bytes < burst ? bytes : burst; // more there never is
         assert_true(when >= now);
         FlBudget at = b;
-        assert_true(fl_budget_available(&at, when) >= wanted - 1e-6 * burst);
+        assert_true(fl__budget_available(&at, when) >= wanted - 1e-6 * burst);
         if (when - now > 10) {
             FlBudget before = b;
-            double then = fl_budget_available(&before, when - 10);
+            double then = fl__budget_available(&before, when - 10);
             assert_true(then < wanted + 1e-6 * burst);
         }
     }
@@ -58,24 +58,24 @@ static void a_budget_without_a_rate_waits_for_ever(void **state)
 {
     (void)state;
     FlBudget b;
-    fl_budget_init(&b, 0.0, 100.0, 0);
-    assert_int_equal(fl_budget_when(&b, 5, 100.0), 5);
-    fl_budget_spend(&b, 5, 1.0);
-    assert_int_equal(fl_budget_when(&b, 5, 100.0), FL_FOREVER);
+    fl__budget_init(&b, 0.0, 100.0, 0);
+    assert_int_equal(fl__budget_when(&b, 5, 100.0), 5);
+    fl__budget_spend(&b, 5, 1.0);
+    assert_int_equal(fl__budget_when(&b, 5, 100.0), FL_FOREVER);
 }
 
 static void a_clock_that_goes_back_gives_nothing_and_takes_nothing(void **state)
 {
     (void)state;
     FlBudget b;
-    fl_budget_init(&b, 1000.0, 500.0, FL_SEC(100));
-    fl_budget_spend(&b, FL_SEC(100), 500.0);
+    fl__budget_init(&b, 1000.0, 500.0, FL_SEC(100));
+    fl__budget_spend(&b, FL_SEC(100), 500.0);
     // A hiccup: time stands still until it has caught up.
-    check_same(fl_budget_available(&b, FL_SEC(100) - FL_MS(100)), 0.0);
-    check_near(fl_budget_available(&b, FL_SEC(100) + FL_MS(100)), 100.0, 1e-9);
+    check_same(fl__budget_available(&b, FL_SEC(100) - FL_MS(100)), 0.0);
+    check_near(fl__budget_available(&b, FL_SEC(100) + FL_MS(100)), 100.0, 1e-9);
     // Set back by a minute: it goes on from there.
-    check_near(fl_budget_available(&b, FL_SEC(40)), 100.0, 1e-9);
-    check_near(fl_budget_available(&b, FL_SEC(40) + FL_MS(100)), 200.0, 1e-9);
+    check_near(fl__budget_available(&b, FL_SEC(40)), 100.0, 1e-9);
+    check_near(fl__budget_available(&b, FL_SEC(40) + FL_MS(100)), 200.0, 1e-9);
 }
 
 static void the_mean_of_what_goes_is_the_rate(void **state)
@@ -83,13 +83,13 @@ static void the_mean_of_what_goes_is_the_rate(void **state)
     (void)state;
     FlRandom random = random_stream(402);
     FlBudget b;
-    fl_budget_init(&b, 10000.0, 4800.0, 0);
+    fl__budget_init(&b, 10000.0, 4800.0, 0);
     FlTime now = 0;
     double sent = 0.0;
     while (now < FL_SEC(600)) {
         double size = fl_random_between(&random, 40.0, 1228.0);
-        now = fl_budget_when(&b, now, size);
-        fl_budget_spend(&b, now, size);
+        now = fl__budget_when(&b, now, size);
+        fl__budget_spend(&b, now, size);
         sent += size;
     }
     check_near(sent / 600.0, 10000.0, 20.0);
@@ -110,7 +110,7 @@ static void case_init(Case *c)
 {
     memset(c, 0, sizeof *c);
     c->def = fl_link_def_default();
-    fl_budget_init(&c->budget, c->def.rate_bytes_s, 4800.0, 0);
+    fl__budget_init(&c->budget, c->def.rate_bytes_s, 4800.0, 0);
     c->delays.known = true;
     c->delays.out.minimum_ns = FL_MS(40);
     c->delays.out.average_ns = FL_MS(42);

@@ -21,7 +21,7 @@ static Copy copy_take(const FlLink *link)
     Copy copy;
     size_t link_bytes;
     memcpy(&copy.link, link, sizeof *link);
-    fl_link_memory(&link->def, &link_bytes, &copy.block_bytes);
+    fl__link_memory(&link->def, &link_bytes, &copy.block_bytes);
     copy.block = (uint8_t *)malloc(copy.block_bytes);
     assert_non_null(copy.block);
     memcpy(copy.block, link->out, copy.block_bytes);
@@ -59,7 +59,7 @@ static void check_invariants(const FlLink *link)
         const Stream *s = &link->out->stream[i];
         assert_true(s->out_first <= s->out_next && s->out_next - s->out_first <= FL_LINK_WINDOW);
         assert_true(s->in_offset >= 0 && s->in_offset < FL_LINK_FRAGMENT_BYTES);
-        assert_true(s->in_ring.tail - s->in_ring.head <= s->in_ring.capacity);
+        assert_true(s->in_ring.put - s->in_ring.taken <= s->in_ring.capacity);
     }
 }
 
@@ -75,7 +75,7 @@ typedef struct Scene {
 } Scene;
 
 /// A pair in the middle of everything: losses, reports under way, messages half arrived.
-static void scene_open(Scene *scene, bool numbered_below)
+static void scene_open(Scene *scene, bool external_sequence)
 {
     memset(scene, 0, sizeof *scene);
     WorldDef def = world_def_default(21);
@@ -84,7 +84,7 @@ static void scene_open(Scene *scene, bool numbered_below)
         def.way[i].jitter_ns = FL_MS(30);
         def.way[i].shape = FL_SHAPE_UNIFORM;
         def.way[i].loss_ppm = 300000;
-        def.link[i].numbered_below = numbered_below;
+        def.link[i].external_sequence = external_sequence;
     }
     world_open(&scene->world, &def);
     for (int32_t i = 0; i < 2; i++) {
@@ -249,7 +249,7 @@ static void replays_are_duplicates_and_too_long_packets_are_not_even_read(void *
     assert_int_equal(attack(&scene, &copy, 0, large, -1), FL_LINK_DROP_LARGE);
     assert_int_equal(attack(&scene, &copy, 0, large, 0), FL_LINK_DROP_SHORT);
     free_copy(&copy);
-    fl_link_close(link);
+    fl__link_close(link);
     copy = scene_copy(&scene);
     assert_int_equal(attack(&scene, &copy, 0, scene.bytes[0], scene.size[0]), FL_LINK_DROP_GONE);
     free_copy(&copy);
@@ -392,7 +392,7 @@ static void a_peer_that_confirms_nothing_is_crowded_out_and_its_reports_still_co
     // It was heard, though: a peer that is crowded out is not gone.
     assert_int_equal(give(link, FL_SEC(9), &w), FL_LINK_DROP_CROWDED);
     fl_link_update(link, FL_SEC(18));
-    assert_true(fl_link_alive(link));
+    assert_true(fl__link_alive(link));
     // We tell 31 in a packet, and the crowded one confirms it: there is room.
     uint8_t buffer[FL_LINK_PACKET_BYTES];
     uint64_t sequence;
@@ -408,7 +408,7 @@ static void a_peer_that_confirms_nothing_is_crowded_out_and_its_reports_still_co
     fl_writer_align(&w);
     assert_int_equal(give(link, FL_SEC(18), &w), FL_LINK_DROP_NONE);
     FlFateEvent event;
-    assert_int_equal(fl_link_poll_fate(link, &event), FL_OK);
+    assert_int_equal(fl_link_take_fate(link, &event), FL_OK);
     assert_int_equal(event.arrived_remote, 50 * FL_LINK_STEP_NS);
     fl_link_destroy(link);
 }
@@ -448,11 +448,11 @@ static void nonsense_in_the_ordered_stream_ends_the_conversation(void **state)
             fl_writer_bytes(&w, good_then_bad, sizeof good_then_bad);
         }
         assert_int_equal(give(link, FL_MS(1), &w), FL_LINK_DROP_NONE);
-        assert_int_equal(fl_link_alive(link), k == 1);
+        assert_int_equal(fl__link_alive(link), k == 1);
         uint8_t message[8];
         int32_t count;
         assert_int_equal(fl_link_take(link, message, 8, &count), k == 0 ? FL_NOT_FOUND : FL_OK);
-        assert_false(fl_link_alive(link));
+        assert_false(fl__link_alive(link));
         FlLinkStats stats;
         fl_link_stats(link, FL_MS(1), &stats);
         assert_int_equal(stats.drops[FL_LINK_DROP_MALFORMED], 1);

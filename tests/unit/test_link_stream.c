@@ -19,9 +19,10 @@ static void pipe_init(Pipe *p, bool ordered)
     p->stream.out = p->out;
     p->stream.in = p->in;
     p->stream.ordered = ordered;
+    p->stream.packet_end = FL_LINK_PACKET_BYTES - PAYLOAD_RESERVE;
     if (ordered) {
-        ByteRing out = {.bytes = p->out_ring, .capacity = RING};
-        ByteRing in = {.bytes = p->in_ring, .capacity = RING};
+        Fl__Ring out = {.bytes = p->out_ring, .capacity = RING};
+        Fl__Ring in = {.bytes = p->in_ring, .capacity = RING};
         p->stream.out_ring = out;
         p->stream.in_ring = in;
     }
@@ -29,7 +30,7 @@ static void pipe_init(Pipe *p, bool ordered)
 
 static const Repeat PATIENT = {
     .timeout_ns = FL_MS(100),
-    .patience_ns = FL_SEC(1),
+    .latest_ns = FL_SEC(1),
     .margin_ns = FL_MS(10),
     .delivered_after = NEVER,
 };
@@ -459,7 +460,7 @@ static void a_fragment_is_repeated_after_a_growing_while_or_when_overtaken(void 
         now += waits[i];
     }
     Repeat hasty = PATIENT;
-    hasty.patience_ns = FL_MS(250);
+    hasty.latest_ns = FL_MS(250);
     (void)send_at(&p, 1e9, now, &PATIENT);
     assert_int_equal(fl__stream_due(&p.stream, &hasty), now + FL_MS(250));
     // A packet sent 10 ms later has arrived: this is not proof enough; one sent 11 ms later is.

@@ -12,7 +12,7 @@ static void every_pair_of_models_is_right_to_six_digits(void **state)
     for (int32_t i = 0; i < CASES(16000); i++) {
         Case c = makers[i % MAKERS](&r);
         double size = case_size(&c);
-        double got = fl_distance_integral(&c.a, &c.b, c.from, c.to);
+        double got = fl__distance_integral(&c.a, &c.b, c.from, c.to);
         long double want = reference(&c.a, &c.b, c.from, c.to, size);
         double error = excused_error(got, want, size, (double)(c.to - c.from) / 1e9);
         worst_note(&worst[i % MAKERS], error, i);
@@ -41,7 +41,7 @@ static void a_corner_is_seen_wherever_it_lies(void **state)
         double c = (i + 0.5) / count;
         FlState at = {.position = {c, 0.0, 0.0}};
         FlMotion b = fl_motion_make(FL_MODEL_STILL, &at);
-        double got = fl_distance_integral(&a, &b, 0, FL_SEC(1));
+        double got = fl__distance_integral(&a, &b, 0, FL_SEC(1));
         double want = 0.5 * (c * c + (1.0 - c) * (1.0 - c));
         worst_note(&worst, fabs(got - want) / want, i);
     }
@@ -59,7 +59,7 @@ static void from_the_centre_of_a_circle_everything_is_its_radius_away(void **sta
     FlMotion b = fl_motion_make(FL_MODEL_STILL, &in);
     for (double turns = 0.01; turns < 2000.0; turns *= 1.7) {
         FlTime to = turns_long(turns);
-        check_near(fl_distance_integral(&a, &b, 0, to), 7.0 * ((double)to / 1e9),
+        check_near(fl__distance_integral(&a, &b, 0, to), 7.0 * ((double)to / 1e9),
                    7e-9 * ((double)to / 1e9));
     }
 }
@@ -72,7 +72,7 @@ static double error_over_turns(double turns)
     FlMotion a = fl_motion_make(FL_MODEL_CIRCULAR, &on);
     FlMotion b = fl_motion_make(FL_MODEL_STILL, &in);
     // Half a radian off, so that the corners meet the panels everywhere.
-    double got = fl_distance_integral(&a, &b, FL_MS(500), FL_MS(500) + turns_long(turns));
+    double got = fl__distance_integral(&a, &b, FL_MS(500), FL_MS(500) + turns_long(turns));
     double want = 4.0 * 7.0 / FL_PI * (2.0 * FL_PI * turns);
     return fabs(got - want) / want;
 }
@@ -115,7 +115,7 @@ static void long_turns_of_all_pairs_are_right(void **state)
         c.b.turn_rate *= fabs(random_scale(&r, -1.0, 1.0));
         c.to = c.from + random_time(&r, FL_SEC(5), FL_SEC(20));
         double size = case_size(&c);
-        double got = fl_distance_integral(&c.a, &c.b, c.from, c.to);
+        double got = fl__distance_integral(&c.a, &c.b, c.from, c.to);
         long double want = reference(&c.a, &c.b, c.from, c.to, size);
         worst_note(&worst, excused_error(got, want, size, (double)(c.to - c.from) / 1e9), i);
     }
@@ -135,15 +135,15 @@ static void a_curve_told_again_is_no_distance_but_rounding(void **state)
         FlTime again = a.time + random_time(&r, 0, FL_SEC(5));
         FlState state_again = {.time = again,
                                .position = fl_motion_position(&a, again),
-                               .velocity = fl_motion_velocity(&a, again),
+                               .velocity = fl__motion_velocity(&a, again),
                                .acceleration = a.acceleration,
                                .turn_rate = a.turn_rate};
         Case c = {.a = a, .b = fl_motion_make(a.model, &state_again), .from = again};
         c.to = again + random_time(&r, 0, FL_SEC(5));
         double seconds = (double)(c.to - c.from) / 1e9;
-        double got = fl_distance_integral(&c.a, &c.b, c.from, c.to);
+        double got = fl__distance_integral(&c.a, &c.b, c.from, c.to);
         assert_true(got >= 0.0 && got <= 4e-15 * case_size(&c) * seconds + 1e-300);
-        check_same(fl_distance_integral(&a, &a, c.from, c.to), 0.0);
+        check_same(fl__distance_integral(&a, &a, c.from, c.to), 0.0);
     }
 }
 
@@ -159,11 +159,11 @@ static void nearly_equal_arcs_cost_no_more_than_others(void **state)
         FlTime again = a.time + FL_MS(700);
         FlState state_again = {.time = again,
                                .position = fl_motion_position(&a, again),
-                               .velocity = fl_motion_velocity(&a, again),
+                               .velocity = fl__motion_velocity(&a, again),
                                .turn_rate = a.turn_rate * (1.0 + (i + 1) * 3e-13)};
         FlMotion b = fl_motion_make(FL_MODEL_CIRCULAR, &state_again);
         double before = processor_seconds();
-        double got = fl_distance_integral(&a, &b, again, again + FL_SEC(1));
+        double got = fl__distance_integral(&a, &b, again, again + FL_SEC(1));
         worst_note(&slowest, processor_seconds() - before, i);
         assert_true(got >= 0.0 && got < 1e-10);
     }
@@ -180,7 +180,7 @@ static void an_arc_that_hardly_turns_costs_no_more_than_others(void **state)
         FlMotion a = fl_motion_make(FL_MODEL_CIRCULAR, &s);
         FlMotion b = fl_motion_make(FL_MODEL_LINEAR, &s);
         double before = processor_seconds();
-        double got = fl_distance_integral(&a, &b, 0, FL_SEC(1));
+        double got = fl__distance_integral(&a, &b, 0, FL_SEC(1));
         worst_note(&slowest, processor_seconds() - before, power);
         double want = sqrt(109.0) * s.turn_rate / 6.0; // to first order
         worst_note(&error, (fabs(got - want) - 5e-15 * 120.0) / want, power);
@@ -202,11 +202,11 @@ static void golden_hash_of_all_integrals_is_the_same_in_every_build(void **state
         a.horizon_ns = i % 4 == 0 ? FL_SEC(2) : FL_FOREVER;
         FlTime from = random_time(&r, -FL_SEC(1), FL_SEC(4));
         FlTime to = from + random_time(&r, 1, FL_SEC(6));
-        double integral = fl_distance_integral(&a, &b, from, to);
+        double integral = fl__distance_integral(&a, &b, from, to);
         hash_double(&hash, integral);
-        hash_double(&hash, fl_distance_integral_chord(&a, &b, from, to));
+        hash_double(&hash, fl__distance_integral_chord(&a, &b, from, to));
         FlTime when = 0;
-        FlResult result = fl_distance_integral_reaches(&a, &b, from, to, 0.6 * integral, &when);
+        FlResult result = fl__distance_integral_reaches(&a, &b, from, to, 0.6 * integral, &when);
         hash_bits(&hash, (uint64_t)when);
         hash_bits(&hash, (uint64_t)(int64_t)result);
     }

@@ -15,7 +15,7 @@ static FlMotion random_motion(FlRandom *r, FlModel model)
     }
     FlState to = random_state(r, 100.0, 20.0);
     to.time = from.time + random_time(r, FL_MS(50), FL_SEC(10));
-    return fl_motion_cubic(&from, &to);
+    return fl__motion_cubic(&from, &to);
 }
 
 // ---------------------------------------------------------------- position and velocity agree
@@ -29,7 +29,7 @@ static FlVec3 summed_velocity(const FlMotion *m, FlTime from, FlTime to)
     FlTime step = (to - from) / steps;
     for (int32_t i = 0; i <= steps; i++) {
         double weight = i == 0 || i == steps ? 1.0 : i % 2 == 1 ? 4.0 : 2.0;
-        sum = fl_vec3_add_scaled(sum, fl_motion_velocity(m, from + step * i), weight);
+        sum = fl_vec3_add_scaled(sum, fl__motion_velocity(m, from + step * i), weight);
     }
     return fl_vec3_scale(sum, (double)(step * steps) / 1e9 / (3.0 * steps));
 }
@@ -79,7 +79,7 @@ static void slope_of_position_is_velocity(void **state)
         FlVec3 slope = fl_vec3_scale(rise, 1e9 / (double)(2 * h));
         // A symmetric quotient is off by h^2/6 of the third derivative.
         double third = fl_vec3_length(m.jerk) + fl_vec3_length(m.velocity) * 9.0;
-        check_vec3_near(slope, fl_motion_velocity(&m, t), third * 5e-8 + 1e-9);
+        check_vec3_near(slope, fl__motion_velocity(&m, t), third * 5e-8 + 1e-9);
     }
 }
 
@@ -94,7 +94,7 @@ static void velocity_and_position_at_the_start_are_the_states(void **state)
             FlMotion m = fl_motion_make(all_models[k], &s);
             assert_true(same_vec3(fl_motion_position(&m, s.time), s.position));
             FlVec3 v = k == 0 ? fl_vec3(0.0, 0.0, 0.0) : s.velocity;
-            assert_true(same_vec3(fl_motion_velocity(&m, s.time), v));
+            assert_true(same_vec3(fl__motion_velocity(&m, s.time), v));
             assert_true(m.time == s.time && m.horizon_ns == FL_FOREVER);
             assert_true(m.facing.kind == FL_FACING_YAW && m.facing.yaw == 1.0);
         }
@@ -175,7 +175,7 @@ static void no_turn_rate_at_all_is_the_straight_line_to_the_bit(void **state)
         FlMotion line = fl_motion_make(FL_MODEL_LINEAR, &s);
         FlTime t = s.time + random_time(&r, -FL_SEC(100), FL_SEC(100));
         assert_true(same_vec3(fl_motion_position(&arc, t), fl_motion_position(&line, t)));
-        assert_true(same_vec3(fl_motion_velocity(&arc, t), fl_motion_velocity(&line, t)));
+        assert_true(same_vec3(fl__motion_velocity(&arc, t), fl__motion_velocity(&line, t)));
     }
 }
 
@@ -197,7 +197,7 @@ static void position_goes_over_to_the_straight_line_without_a_jump(void **state)
             FlMotion arc = fl_motion_make(FL_MODEL_CIRCULAR, &s);
             double apart = fl_vec3_distance(fl_motion_position(&arc, t), straight);
             assert_true(apart <= 0.51 * s.turn_rate * seconds * way + 2.0 * DBL_EPSILON * size);
-            FlVec3 turned = fl_motion_velocity(&arc, t);
+            FlVec3 turned = fl__motion_velocity(&arc, t);
             double turn = fl_vec3_distance(turned, s.velocity) / fl_vec3_length(s.velocity);
             assert_true(turn <= 1.01 * s.turn_rate * seconds + 4.0 * DBL_EPSILON);
         }
@@ -216,13 +216,13 @@ static void arc_keeps_speed_and_its_distance_from_the_centre(void **state)
                                 s.position.y + s.velocity.x / s.turn_rate, s.position.z);
         double radius = hypot(s.velocity.x, s.velocity.y) / fabs(s.turn_rate);
         FlTime t = s.time + random_time(&r, -FL_SEC(100), FL_SEC(100));
-        FlVec3 p = fl_motion_position(&m, t), v = fl_motion_velocity(&m, t);
+        FlVec3 p = fl_motion_position(&m, t), v = fl__motion_velocity(&m, t);
         check_near(hypot(p.x - centre.x, p.y - centre.y), radius, 1e-11 + 1e-12 * radius);
         check_near(hypot(v.x, v.y), hypot(s.velocity.x, s.velocity.y), 1e-13);
         check_near(p.z, s.position.z + s.velocity.z * ((double)(t - s.time) / 1e9), 1e-11);
         check_near(v.z, s.velocity.z, 0.0);
         // Counter-clockwise seen from above if the rate is positive.
-        FlVec3 soon = fl_motion_velocity(&m, s.time + FL_MS(10));
+        FlVec3 soon = fl__motion_velocity(&m, s.time + FL_MS(10));
         double cross = s.velocity.x * soon.y - s.velocity.y * soon.x;
         assert_true(cross * s.turn_rate > 0.0);
     }
@@ -238,14 +238,14 @@ static void reversing_keeps_the_velocity_opposite_to_the_heading(void **state)
         double rate = fl_random_between(&r, -3.0, 3.0);
         double speed = fl_random_between(&r, 0.1, 25.0);
         FlState s = {.position = random_vec3(&r, 50.0), .turn_rate = rate};
-        s.velocity = fl_vec3(-speed * fl_cos(yaw), -speed * fl_sin(yaw), 0.0);
+        s.velocity = fl_vec3(-speed * fl__cos(yaw), -speed * fl__sin(yaw), 0.0);
         s.facing = fl_facing_yaw(yaw, rate);
         FlMotion m = fl_motion_make(FL_MODEL_CIRCULAR, &s);
         FlTime t = random_time(&r, 0, FL_SEC(20));
         FlPose pose = fl_motion_pose(&m, t);
         FlVec3 behind = fl_vec3(-speed * cos(pose.yaw), -speed * sin(pose.yaw), 0.0);
         check_vec3_near(pose.velocity, behind, 1e-11);
-        FlVec3 nose = fl_quat_rotate(pose.rotation, fl_vec3(1.0, 0.0, 0.0));
+        FlVec3 nose = fl__quat_rotate(pose.rotation, fl_vec3(1.0, 0.0, 0.0));
         check_vec3_near(fl_vec3_scale(nose, -speed), pose.velocity, 1e-11);
     }
 }
@@ -276,13 +276,13 @@ static void cubic_meets_both_states_in_position_and_velocity(void **state)
         FlState from = random_state(&r, 100.0, 20.0), to = random_state(&r, 100.0, 20.0);
         to.time = from.time + random_span(&r, 5.0, 12.0);
         double seconds = (double)(to.time - from.time) / 1e9;
-        FlMotion m = fl_motion_cubic(&from, &to);
+        FlMotion m = fl__motion_cubic(&from, &to);
         assert_true(m.model == FL_MODEL_CUBIC && m.curve_ns == to.time - from.time);
         assert_true(same_vec3(fl_motion_position(&m, from.time), from.position));
-        assert_true(same_vec3(fl_motion_velocity(&m, from.time), from.velocity));
+        assert_true(same_vec3(fl__motion_velocity(&m, from.time), from.velocity));
         double size = 300.0 + 60.0 * seconds;
         check_vec3_near(fl_motion_position(&m, to.time), to.position, 1e-14 * size);
-        check_vec3_near(fl_motion_velocity(&m, to.time), to.velocity, 2e-14 * size / seconds);
+        check_vec3_near(fl__motion_velocity(&m, to.time), to.velocity, 2e-14 * size / seconds);
     }
 }
 
@@ -293,15 +293,15 @@ static void cubic_is_straight_before_and_after_its_curve(void **state)
     for (int32_t i = 0; i < CASES(50000); i++) {
         FlState from = random_state(&r, 100.0, 20.0), to = random_state(&r, 100.0, 20.0);
         to.time = from.time + random_time(&r, FL_MS(100), FL_SEC(10));
-        FlMotion m = fl_motion_cubic(&from, &to);
+        FlMotion m = fl__motion_cubic(&from, &to);
         FlTime away = random_time(&r, 0, FL_SEC(100));
         double s = (double)away / 1e9;
         check_vec3_near(fl_motion_position(&m, to.time + away),
                         fl_vec3_add_scaled(to.position, to.velocity, s), 1e-10 + 1e-11 * s);
-        check_vec3_near(fl_motion_velocity(&m, to.time + away), to.velocity, 1e-11);
+        check_vec3_near(fl__motion_velocity(&m, to.time + away), to.velocity, 1e-11);
         check_vec3_near(fl_motion_position(&m, from.time - away),
                         fl_vec3_add_scaled(from.position, from.velocity, -s), 1e-11);
-        assert_true(same_vec3(fl_motion_velocity(&m, from.time - away), from.velocity));
+        assert_true(same_vec3(fl__motion_velocity(&m, from.time - away), from.velocity));
         // No step at the joints: a nanosecond to either side is a nanosecond's way.
         for (int32_t e = 0; e < 2; e++) {
             FlTime joint = e == 0 ? from.time : to.time;
@@ -319,7 +319,7 @@ static void cubic_to_a_state_that_is_not_later_is_linear(void **state)
     for (int32_t i = 0; i < 100; i++) {
         FlState from = random_state(&r, 100.0, 20.0), to = random_state(&r, 100.0, 20.0);
         to.time = from.time - (i % 2 == 0 ? 0 : i);
-        FlMotion m = fl_motion_cubic(&from, &to);
+        FlMotion m = fl__motion_cubic(&from, &to);
         assert_true(m.model == FL_MODEL_LINEAR && m.time == from.time);
         FlMotion line = fl_motion_make(FL_MODEL_LINEAR, &from);
         FlTime t = from.time + FL_SEC(i);
@@ -337,8 +337,8 @@ static void cubic_between_two_states_of_a_parabola_is_the_parabola(void **state)
         FlMotion parabola = fl_motion_make(FL_MODEL_QUADRATIC, &s);
         FlState to = {.time = s.time + random_time(&r, FL_MS(100), FL_SEC(5))};
         to.position = fl_motion_position(&parabola, to.time);
-        to.velocity = fl_motion_velocity(&parabola, to.time);
-        FlMotion m = fl_motion_cubic(&s, &to);
+        to.velocity = fl__motion_velocity(&parabola, to.time);
+        FlMotion m = fl__motion_cubic(&s, &to);
         FlTime t = random_time(&r, s.time, to.time);
         check_vec3_near(fl_motion_position(&m, t), fl_motion_position(&parabola, t), 1e-11);
     }
@@ -360,14 +360,15 @@ static void motion_stands_still_from_its_horizon_on_without_a_jump(void **state)
         FlTime later = end + random_time(&r, 0, FL_SEC(100));
         assert_true(same_vec3(fl_motion_position(&m, end), stop));
         assert_true(same_vec3(fl_motion_position(&m, later), stop));
-        check_vec3_near(fl_motion_velocity(&m, later), fl_vec3(0.0, 0.0, 0.0), 0.0);
-        check_near(fl_motion_facing(&m, later).yaw, fl_motion_facing(&free, end).yaw, 0.0);
+        check_vec3_near(fl__motion_velocity(&m, later), fl_vec3(0.0, 0.0, 0.0), 0.0);
+        check_near(fl__motion_facing(&m, later).yaw, fl__motion_facing(&free, end).yaw, 0.0);
         // Before it nothing is different, and it is met without a step.
         FlTime earlier = end - 1 - random_time(&r, 0, FL_SEC(20));
         assert_true(same_vec3(fl_motion_position(&m, earlier), fl_motion_position(&free, earlier)));
-        assert_true(same_vec3(fl_motion_velocity(&m, earlier), fl_motion_velocity(&free, earlier)));
+        assert_true(
+            same_vec3(fl__motion_velocity(&m, earlier), fl__motion_velocity(&free, earlier)));
         double step = fl_vec3_distance(fl_motion_position(&m, end - 1), stop);
-        double speed = fl_vec3_length(fl_motion_velocity(&free, end));
+        double speed = fl_vec3_length(fl__motion_velocity(&free, end));
         assert_true(step <= 1.1e-9 * speed + 1e-12);
     }
 }
@@ -377,8 +378,8 @@ static void motion_without_a_horizon_never_stops(void **state)
     (void)state;
     FlState s = {.time = -FL_SEC(1), .velocity = {1.0, 0.0, 0.0}};
     FlMotion m = fl_motion_make(FL_MODEL_LINEAR, &s);
-    check_near(fl_motion_velocity(&m, INT64_MAX - FL_SEC(2)).x, 1.0, 0.0);
-    check_near(fl_motion_velocity(&m, INT64_MAX).x, 1.0, 0.0);
+    check_near(fl__motion_velocity(&m, INT64_MAX - FL_SEC(2)).x, 1.0, 0.0);
+    check_near(fl__motion_velocity(&m, INT64_MAX).x, 1.0, 0.0);
 }
 
 // ---------------------------------------------------------------- facing
@@ -396,19 +397,19 @@ static void yaw_turns_at_its_rate_and_free_spin_like_many_small_turns(void **sta
         double dt = seconds / steps;
         // Each small turn as (1, w dt/2), made a unit again: wrong by dt^3 |w|^3 / 12 per step.
         FlQuat small = {1.0, 0.5 * dt * spin.x, 0.5 * dt * spin.y, 0.5 * dt * spin.z};
-        small = fl_quat_normalise(small);
+        small = fl__quat_normalise(small);
         for (int32_t k = 0; k < steps; k++) {
-            q = fl_quat_multiply(small, q);
+            q = fl__quat_multiply(small, q);
         }
-        FlFacing after = fl_facing_after(&start, seconds);
+        FlFacing after = fl__facing_after(&start, seconds);
         double turn = fl_vec3_length(spin) * fabs(dt);
-        check_near(fl_quat_angle(q, after.rotation), 0.0, steps * turn * turn * turn / 10.0);
-        FlFacing back = fl_facing_after(&after, -seconds);
-        check_near(fl_quat_angle(back.rotation, start.rotation), 0.0, 1e-14);
+        check_near(fl__quat_angle(q, after.rotation), 0.0, steps * turn * turn * turn / 10.0);
+        FlFacing back = fl__facing_after(&after, -seconds);
+        check_near(fl__quat_angle(back.rotation, start.rotation), 0.0, 1e-14);
         FlFacing yaw = fl_facing_yaw(1.0, spin.z);
-        check_near(fl_facing_after(&yaw, seconds).yaw, 1.0 + spin.z * seconds, 1e-15);
+        check_near(fl__facing_after(&yaw, seconds).yaw, 1.0 + spin.z * seconds, 1e-15);
         FlFacing none = fl_facing_none();
-        assert_true(fl_facing_after(&none, seconds).kind == FL_FACING_NONE);
+        assert_true(fl__facing_after(&none, seconds).kind == FL_FACING_NONE);
     }
 }
 
@@ -421,12 +422,12 @@ static void facing_of_a_motion_follows_its_time(void **state)
         s.facing = fl_facing_free(random_quat(&r), random_vec3(&r, 3.0));
         FlMotion m = fl_motion_make(all_models[i % 4], &s);
         FlTime t = s.time + random_time(&r, -FL_SEC(10), FL_SEC(10));
-        FlFacing want = fl_facing_after(&s.facing, fl_span_seconds(t - s.time));
+        FlFacing want = fl__facing_after(&s.facing, fl_span_seconds(t - s.time));
         FlPose pose = fl_motion_pose(&m, t);
-        check_near(fl_quat_angle(pose.rotation, want.rotation), 0.0, 1e-14);
-        check_near(pose.yaw, fl_quat_yaw(want.rotation), 1e-15);
+        check_near(fl__quat_angle(pose.rotation, want.rotation), 0.0, 1e-14);
+        check_near(pose.yaw, fl__quat_yaw(want.rotation), 1e-15);
         assert_true(same_vec3(pose.position, fl_motion_position(&m, t)));
-        assert_true(same_vec3(pose.velocity, fl_motion_velocity(&m, t)));
+        assert_true(same_vec3(pose.velocity, fl__motion_velocity(&m, t)));
         double length = pose.rotation.w * pose.rotation.w + pose.rotation.x * pose.rotation.x +
                         pose.rotation.y * pose.rotation.y + pose.rotation.z * pose.rotation.z;
         check_near(length, 1.0, 1e-14);
@@ -450,17 +451,17 @@ static void angle_between_facings_wraps_and_mixes_kinds(void **state)
     for (int32_t i = 0; i < CASES(50000); i++) {
         double a = fl_random_between(&r, -30.0, 30.0), b = fl_random_between(&r, -30.0, 30.0);
         FlFacing ya = fl_facing_yaw(a, 0.0), yb = fl_facing_yaw(b, 0.0);
-        FlFacing fb = fl_facing_free(fl_quat_from_yaw(b), fl_vec3(0.0, 0.0, 0.0));
+        FlFacing fb = fl_facing_free(fl__quat_from_yaw(b), fl_vec3(0.0, 0.0, 0.0));
         double want = acos(fmin(1.0, fmax(-1.0, cos(a - b))));
-        check_near(fl_facing_angle(&ya, &yb), want, 2e-8); // acos is blunt at its ends
-        check_near(fl_facing_angle(&ya, &fb), fl_facing_angle(&ya, &yb), 1e-13);
-        check_near(fl_facing_angle(&yb, &ya), fl_facing_angle(&ya, &yb), 1e-14);
-        check_near(fl_facing_angle(&ya, &none), 0.0, 0.0);
-        check_near(fl_facing_angle(&none, &fb), 0.0, 0.0);
+        check_near(fl__facing_angle(&ya, &yb), want, 2e-8); // acos is blunt at its ends
+        check_near(fl__facing_angle(&ya, &fb), fl__facing_angle(&ya, &yb), 1e-13);
+        check_near(fl__facing_angle(&yb, &ya), fl__facing_angle(&ya, &yb), 1e-14);
+        check_near(fl__facing_angle(&ya, &none), 0.0, 0.0);
+        check_near(fl__facing_angle(&none, &fb), 0.0, 0.0);
     }
     FlFacing just_below = fl_facing_yaw(FL_PI - 0.01, 0.0);
     FlFacing just_above = fl_facing_yaw(-FL_PI + 0.01, 0.0);
-    check_near(fl_facing_angle(&just_below, &just_above), 0.02, 1e-14);
+    check_near(fl__facing_angle(&just_below, &just_above), 0.02, 1e-14);
 }
 
 // ---------------------------------------------------------------- names and edges
@@ -471,14 +472,14 @@ static void models_are_found_by_their_words(void **state)
     const char *words[] = {"still", "linear", "quadratic", "circular", "cubic", "auto"};
     for (int32_t i = 0; i < 6; i++) {
         FlModel model = FL_MODEL_AUTO;
-        assert_int_equal(fl_model_find(words[i], &model), FL_OK);
+        assert_int_equal(fl__model_find(words[i], &model), FL_OK);
         assert_int_equal(model, i);
-        assert_string_equal(fl_model_name(model), words[i]);
+        assert_string_equal(fl__model_name(model), words[i]);
     }
     const char *wrong[] = {"", "Linear", "linear ", "lin", "circle"};
     for (int32_t i = 0; i < 5; i++) {
         FlModel model = FL_MODEL_AUTO;
-        assert_int_equal(fl_model_find(wrong[i], &model), FL_NOT_FOUND);
+        assert_int_equal(fl__model_find(wrong[i], &model), FL_NOT_FOUND);
         assert_int_equal(model, FL_MODEL_STILL); // outputs are emptied first
     }
 }
@@ -496,7 +497,7 @@ static void the_ends_of_time_give_finite_places(void **state)
             for (size_t b = 0; b < 5; b++) {
                 FlPose pose = fl_motion_pose(&m, ends[b]);
                 assert_true(fl_vec3_finite(pose.position) && fl_vec3_finite(pose.velocity));
-                assert_true(fl_quat_finite(pose.rotation));
+                assert_true(fl__quat_finite(pose.rotation));
                 m.horizon_ns = FL_SEC(1);
                 assert_true(fl_vec3_finite(fl_motion_position(&m, ends[b])));
                 m.horizon_ns = FL_FOREVER;
@@ -504,8 +505,8 @@ static void the_ends_of_time_give_finite_places(void **state)
         }
     }
     FlState early = {.time = INT64_MIN}, late = {.time = INT64_MAX, .position = {1.0, 0.0, 0.0}};
-    FlMotion cubic = fl_motion_cubic(&early, &late);
-    assert_true(fl_motion_finite(&cubic));
+    FlMotion cubic = fl__motion_cubic(&early, &late);
+    assert_true(fl__motion_finite(&cubic));
     assert_true(fl_vec3_finite(fl_motion_position(&cubic, 0)));
 }
 
@@ -516,7 +517,7 @@ static void what_is_not_finite_is_told_and_stays_nan(void **state)
     const double odd[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (size_t o = 0; o < 3; o++) {
         FlState good = random_state(&r, 10.0, 10.0);
-        assert_true(fl_state_finite(&good));
+        assert_true(fl__state_finite(&good));
         FlState bad[9];
         for (size_t k = 0; k < 9; k++) {
             bad[k] = good;
@@ -528,20 +529,20 @@ static void what_is_not_finite_is_told_and_stays_nan(void **state)
         bad[4].turn_rate = odd[o];
         bad[5].facing = fl_facing_yaw(odd[o], 0.0);
         bad[6].facing = fl_facing_yaw(0.0, odd[o]);
-        bad[7].facing = fl_facing_free(fl_quat_identity(), fl_vec3(0.0, odd[o], 0.0));
+        bad[7].facing = fl_facing_free(fl__quat_identity(), fl_vec3(0.0, odd[o], 0.0));
         FlQuat broken = {1.0, odd[o], 0.0, 0.0};
         bad[8].facing = fl_facing_free(broken, fl_vec3(0.0, 0.0, 0.0));
         for (size_t k = 0; k < 9; k++) {
-            assert_false(fl_state_finite(&bad[k]));
+            assert_false(fl__state_finite(&bad[k]));
         }
         FlMotion circular = fl_motion_make(FL_MODEL_CIRCULAR, &bad[4]);
-        assert_false(fl_motion_finite(&circular));
+        assert_false(fl__motion_finite(&circular));
         FlVec3 p = fl_motion_position(&circular, good.time + FL_SEC(1));
         assert_true(isnan(p.x) && isnan(p.y) && isfinite(p.z));
         FlMotion linear = fl_motion_make(FL_MODEL_LINEAR, &bad[4]);
-        assert_true(fl_motion_finite(&linear)); // a line has no turn rate
+        assert_true(fl__motion_finite(&linear)); // a line has no turn rate
         FlMotion quadratic = fl_motion_make(FL_MODEL_QUADRATIC, &bad[3]);
-        assert_false(fl_motion_finite(&quadratic));
+        assert_false(fl__motion_finite(&quadratic));
     }
     FlState s = random_state(&r, 10.0, 10.0);
     FlMotion m = fl_motion_make(FL_MODEL_LINEAR, &s);

@@ -1,6 +1,8 @@
 // Paths: the ring against a plain list, and the integral across pieces against adding up by hand.
 #include "support.h"
 
+#include "motion/motion.h"
+
 static FlMotion random_motion(FlRandom *r)
 {
     const FlModel models[] = {FL_MODEL_STILL, FL_MODEL_LINEAR, FL_MODEL_LINEAR, FL_MODEL_QUADRATIC,
@@ -116,7 +118,7 @@ static void one_step(FlPath *path, List *list, FlRandom *r, FlTime *newest)
     case 2: { // the end
         *newest += random_time(r, 0, FL_SEC(1));
         FlPiece end = {.from = *newest, .life = FL_LIFE_NONE};
-        assert_int_equal(fl_path_end(path, *newest), list_add(list, &end));
+        assert_int_equal(fl__path_end(path, *newest), list_add(list, &end));
         return;
     }
     case 3: {
@@ -124,7 +126,7 @@ static void one_step(FlPath *path, List *list, FlRandom *r, FlTime *newest)
         if (list->count > 0 && random_chance(r, 2)) { // exactly at a start
             time = list->piece[fl_random_below(r, (uint64_t)list->count)].from;
         }
-        fl_path_trim(path, time);
+        fl__path_trim(path, time);
         list_trim(list, time);
         return;
     }
@@ -162,9 +164,9 @@ static void an_empty_path_is_nowhere(void **state)
     fl_path_init(&path, storage, 2);
     assert_null(fl_path_at(&path, 0));
     assert_null(fl_path_at(&path, INT64_MAX));
-    fl_path_trim(&path, 100);
+    fl__path_trim(&path, 100);
     check_same(fl_path_distance_integral(&path, &path, INT64_MIN, INT64_MAX), 0.0);
-    assert_int_equal(fl_path_end(&path, 5), FL_OK);
+    assert_int_equal(fl__path_end(&path, 5), FL_OK);
     assert_null(fl_path_at(&path, 5));
 }
 
@@ -184,7 +186,7 @@ static void a_piece_that_is_not_finite_is_refused_and_changes_nothing(void **sta
     assert_int_equal(fl_path_add(&path, &bad), FL_BAD_VALUE);
     FlPiece early = piece_at(-1, 1, still_at(2.0));
     assert_int_equal(fl_path_add(&path, &early), FL_OUT_OF_ORDER);
-    assert_int_equal(fl_path_end(&path, -1), FL_OUT_OF_ORDER);
+    assert_int_equal(fl__path_end(&path, -1), FL_OUT_OF_ORDER);
     assert_memory_equal(&path, &before, sizeof path);
     assert_true(same_piece(fl_path_at(&path, 100), &good));
 }
@@ -208,7 +210,7 @@ static void fill_randomly(FlPath *path, FlRandom *r, int32_t pieces)
     FlTime time = random_time(r, 0, FL_SEC(2));
     for (int32_t i = 0; i < pieces; i++) {
         if (random_chance(r, 6)) {
-            assert_int_equal(fl_path_end(path, time), FL_OK);
+            assert_int_equal(fl__path_end(path, time), FL_OK);
         } else {
             uint32_t life = random_life(r, 2);
             FlPiece piece = piece_at(time, life, random_motion(r));
@@ -243,7 +245,7 @@ static double by_hand(const FlPath *a, const FlPath *b, FlTime from, FlTime to)
         }
         const FlPiece *pa = fl_path_at(a, now), *pb = fl_path_at(b, now);
         if (pa != NULL && pb != NULL && pa->life == pb->life) {
-            sum += fl_distance_integral(&pa->motion, &pb->motion, now, next);
+            sum += fl__distance_integral(&pa->motion, &pb->motion, now, next);
         }
         now = next;
     }
@@ -289,7 +291,7 @@ static void nothing_is_counted_across_a_cut(void **state)
     FlPiece first_b = piece_at(0, 1, still_at(3.0)),
             second_b = piece_at(FL_SEC(4), 2, still_at(101.0));
     assert_int_equal(fl_path_add(&a, &first_a), FL_OK);
-    assert_int_equal(fl_path_end(&a, FL_SEC(1)), FL_OK);
+    assert_int_equal(fl__path_end(&a, FL_SEC(1)), FL_OK);
     assert_int_equal(fl_path_add(&a, &second_a), FL_OK);
     assert_int_equal(fl_path_add(&b, &first_b), FL_OK);
     assert_int_equal(fl_path_add(&b, &second_b), FL_OK);

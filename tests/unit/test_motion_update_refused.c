@@ -15,7 +15,7 @@ static void check_cannot_be_told(const FlWorld *world, const FlUpdate *update)
     bool wide;
     assert_int_equal(fl_update_round(world, &update->motion, &result, &wide), FL_BAD_VALUE);
     assert_int_equal(result.model, FL_MODEL_STILL);
-    assert_true(fl_motion_finite(&result) && !wide);
+    assert_true(fl__motion_finite(&result) && !wide);
 }
 
 static void what_is_not_finite_is_never_told(void **state)
@@ -108,7 +108,7 @@ static void without_room_nothing_is_written(void **state)
     FlWorld world = world_of(&def);
     for (int32_t form = 0; form < FORMS; form++) {
         FlUpdate update = {.motion = random_motion_in(&r, &world, form)};
-        int32_t need = fl_update_bytes(&world, model_of(form), kind_of(form), false);
+        int32_t need = fl__update_bytes(&world, model_of(form), kind_of(form), false, false);
         for (int32_t room = 0; room < need; room++) {
             uint8_t bytes[FL_UPDATE_BYTES_MAX];
             memset(bytes, 0x77, sizeof bytes);
@@ -136,7 +136,7 @@ static FlUpdateFault check_bytes(const FlWorld *world, const uint8_t *bytes, int
         assert_true(got.entity == 0 && got.motion.model == FL_MODEL_STILL);
         return fault;
     }
-    assert_true(fl_motion_finite(&got.motion));
+    assert_true(fl__motion_finite(&got.motion));
     Packed again = packed(world, &got);
     assert_int_equal(again.size, used);
     assert_memory_equal(again.bytes, bytes, (size_t)used);
@@ -183,7 +183,7 @@ static void every_flipped_bit_is_refused_or_means_something_else(void **state)
         }
     }
     for (int32_t i = 0; i < FL_UPDATE_FAULT_COUNT; i++) {
-        print_message("             %-12s %d\n", fl_update_fault_name((FlUpdateFault)i), seen[i]);
+        print_message("             %-12s %d\n", fl__update_fault_name((FlUpdateFault)i), seen[i]);
         assert_true(i == FL_UPDATE_BAD_TIME || seen[i] > 0);
     }
 }
@@ -230,7 +230,7 @@ static void check_fault(const uint64_t (*field)[2], int32_t count, FlUpdateFault
     Packed p = bits_as(field, count);
     FlUpdateFault got = check_bytes(&world, p.bytes, p.size, 0);
     if (got != want) {
-        print_error("%s instead of %s\n", fl_update_fault_name(got), fl_update_fault_name(want));
+        print_error("%s instead of %s\n", fl__update_fault_name(got), fl__update_fault_name(want));
         fail();
     }
 }
@@ -251,6 +251,17 @@ static void check_fault(const uint64_t (*field)[2], int32_t count, FlUpdateFault
         50000, 17                                                                                  \
     }
 
+#define FADE                                                                                       \
+    {1, 2}, {7, 4},                                                                                \
+    {                                                                                              \
+        7, 4                                                                                       \
+    }
+#define DRIFT                                                                                      \
+    {16000, 15}, {16000, 15},                                                                      \
+    {                                                                                              \
+        16000, 15                                                                                  \
+    }
+
 static void each_reason_to_refuse_has_its_name(void **state)
 {
     (void)state;
@@ -258,7 +269,13 @@ static void each_reason_to_refuse_has_its_name(void **state)
     CHECK_FAULT(FL_UPDATE_OK, {0, 4}, HEAD, MIDDLE);
     CHECK_FAULT(FL_UPDATE_OK, {0, 4}, {999, 10}, {3, 2}, {0, 16}, {100000, 17}, {0, 17}, {0, 17});
     CHECK_FAULT(FL_UPDATE_BAD_ENTITY, {0, 4}, {1000, 10}, {1, 2}, {0, 16}, MIDDLE);
-    CHECK_FAULT(FL_UPDATE_BAD_FORM, {15, 4}, {15, 4}, HEAD, MIDDLE, {0, 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_OK, {15, 4}, {15, 4}, {3, 4}, HEAD, FADE, MIDDLE, DRIFT);
+    CHECK_FAULT(FL_UPDATE_BAD_VALUE, {15, 4}, {15, 4}, {3, 4}, HEAD, {1, 2}, {0, 4}, {1, 4}, MIDDLE,
+                DRIFT);
+    CHECK_FAULT(FL_UPDATE_BAD_FORM, {15, 4}, {15, 4}, {0, 4}, HEAD, FADE, MIDDLE);
+    CHECK_FAULT(FL_UPDATE_BAD_FORM, {15, 4}, {15, 4}, {12, 4}, HEAD, FADE, MIDDLE, DRIFT);
+    CHECK_FAULT(FL_UPDATE_BAD_FORM, {15, 4}, {15, 4}, {15, 4}, HEAD, MIDDLE, {0, 64}, {0, 64});
+    CHECK_FAULT(FL_UPDATE_TRUNCATED, {15, 4}, {15, 4});
     CHECK_FAULT(FL_UPDATE_BAD_VALUE, {0, 4}, HEAD, {100001, 17}, {0, 17}, {0, 17});
     CHECK_FAULT(FL_UPDATE_BAD_VALUE, {0, 4}, HEAD, {0, 17}, {0, 17}, {131071, 17});
     CHECK_FAULT(FL_UPDATE_BAD_PADDING, {0, 4}, HEAD, MIDDLE, {1, 1});
@@ -348,9 +365,9 @@ static void a_cubic_lasts_longer_than_nothing(void **state)
 static void every_fault_has_a_name(void **state)
 {
     (void)state;
-    assert_string_equal(fl_update_fault_name(FL_UPDATE_OK), "OK");
-    assert_string_equal(fl_update_fault_name(FL_UPDATE_BAD_PADDING), "BAD_PADDING");
-    assert_string_equal(fl_update_fault_name(FL_UPDATE_FAULT_COUNT), "UNKNOWN");
+    assert_string_equal(fl__update_fault_name(FL_UPDATE_OK), "OK");
+    assert_string_equal(fl__update_fault_name(FL_UPDATE_BAD_PADDING), "BAD_PADDING");
+    assert_string_equal(fl__update_fault_name(FL_UPDATE_FAULT_COUNT), "UNKNOWN");
 }
 
 int main(void)

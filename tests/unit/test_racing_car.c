@@ -51,7 +51,7 @@ static double sideways_m_s2(double speed, double *slide_m_s)
         const RacingCar *car = &state.car[0];
         FlState told = racing_car_state(car, 0);
         most = fmax(most, told.turn_rate * racing_speed(car));
-        double aside = car->vy * fl_cos(car->yaw) - car->vx * fl_sin(car->yaw);
+        double aside = car->vy * fl__cos(car->yaw) - car->vx * fl__sin(car->yaw);
         *slide_m_s = fmax(*slide_m_s, fabs(aside));
     }
     racing_destroy(game);
@@ -279,7 +279,7 @@ static void border_holds_a_car_thrown_at_it_and_takes_speed_from_it(void **ignor
             if ((car->touching >> RACING_CAR_CAPACITY & 1) != 0) { // thrown back, not held
                 double course_yaw;
                 (void)racing_position(game, (RacingPlace){car->progress, 0.0}, &course_yaw);
-                double left = car->vy * fl_cos(course_yaw) - car->vx * fl_sin(course_yaw);
+                double left = car->vy * fl__cos(course_yaw) - car->vx * fl__sin(course_yaw);
                 assert_true(left * car->lateral <= 0.0);
                 hits++;
             }

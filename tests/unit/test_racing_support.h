@@ -34,8 +34,8 @@ static inline void racing_put(const RacingGame *game, RacingCar *car, double pro
     car->progress = progress;
     car->lateral = lateral;
     car->yaw = fl_angle_wrap(course_yaw + yaw);
-    car->vx = speed * fl_cos(car->yaw);
-    car->vy = speed * fl_sin(car->yaw);
+    car->vx = speed * fl__cos(car->yaw);
+    car->vy = speed * fl__sin(car->yaw);
     car->finish_ns = -1;
 }
 

@@ -29,7 +29,7 @@ static void world_init(World *w, bool standard, int32_t servers)
         w->def.address[i] = address_v4((uint8_t)(i + 1), 40000);
     }
     token_make(&w->def, &w->stream, w->token_bytes);
-    assert_int_equal(fl_seal_token_read(w->token_bytes, &w->token), FL_OK);
+    assert_int_equal(fl__seal_token_read(w->token_bytes, &w->token), FL_OK);
 }
 
 static void world_end(World *w)
@@ -243,7 +243,7 @@ static void every_event_in_every_state_does_what_the_table_says(void **state)
 {
     (void)state;
     int32_t row_count;
-    const FlSealTransition *rows = fl_seal_transitions(&row_count);
+    const FlSealTransition *rows = fl__seal_transitions(&row_count);
     int32_t used = 0;
     for (int32_t servers = 1; servers <= 2; servers++) {
         for (int32_t from = -6; from <= 3; from++) {
@@ -262,9 +262,9 @@ static void every_event_in_every_state_does_what_the_table_says(void **state)
                 play(&w, events[e]);
                 if (client_state(w.client) != want) {
                     print_error("%s in %s with %d servers: %s, not %s\n", events[e],
-                                fl_seal_state_name((FlSealState)from), servers,
-                                fl_seal_state_name(client_state(w.client)),
-                                fl_seal_state_name(want));
+                                fl__seal_state_name((FlSealState)from), servers,
+                                fl__seal_state_name(client_state(w.client)),
+                                fl__seal_state_name(want));
                     fail();
                 }
                 world_end(&w);
@@ -281,7 +281,7 @@ static void the_specification_has_the_same_table(void **state)
     FILE *file = fopen("spec/WIRE.md", "r");
     assert_non_null(file);
     int32_t row_count;
-    const FlSealTransition *rows = fl_seal_transitions(&row_count);
+    const FlSealTransition *rows = fl__seal_transitions(&row_count);
     int32_t found = 0;
     int32_t said = 0;
     char line[512];
@@ -293,10 +293,10 @@ static void the_specification_has_the_same_table(void **state)
         }
         said++;
         for (int32_t i = 0; i < row_count; i++) {
-            found += strcmp(fl_seal_state_name(rows[i].from), from) == 0 &&
+            found += strcmp(fl__seal_state_name(rows[i].from), from) == 0 &&
                      strcmp(rows[i].event, event) == 0 &&
-                     strcmp(fl_seal_state_name(rows[i].next_server), next) == 0 &&
-                     strcmp(fl_seal_state_name(rows[i].last_server), last) == 0;
+                     strcmp(fl__seal_state_name(rows[i].next_server), next) == 0 &&
+                     strcmp(fl__seal_state_name(rows[i].last_server), last) == 0;
         }
     }
     fclose(file);
@@ -338,7 +338,7 @@ static void a_negative_time_out_never_comes(void **state)
     world_init(&w, true, 1);
     w.def.timeout_s = -1;
     token_make(&w.def, &w.stream, w.token_bytes);
-    assert_int_equal(fl_seal_token_read(w.token_bytes, &w.token), FL_OK);
+    assert_int_equal(fl__seal_token_read(w.token_bytes, &w.token), FL_OK);
     start(&w);
     assert_int_equal(say(&w, 2, challenge_body, 308), FL_SEAL_DROP_NONE);
     assert_int_equal(say(&w, 4, slot_body, 8), FL_SEAL_DROP_NONE);

@@ -24,7 +24,7 @@ static void world_init(World *w, bool standard)
     exchange(w->client, w->server, 0, HOME);
     assert_int_equal(client_state(w->client), FL_SEAL_CONNECTED);
     FlSealEvent event;
-    assert_int_equal(fl_seal_server_poll(w->server, &event), FL_OK);
+    assert_int_equal(fl_seal_server_take_event(w->server, &event), FL_OK);
 }
 
 static void world_end(World *w)
@@ -48,12 +48,12 @@ static void a_newer_token_replaces_a_dead_connection(void **state)
         client_start(again, FL_SEC(1), &token, &w.stream);
         exchange(again, w.server, FL_SEC(1), at);
         assert_int_equal(client_state(again), FL_SEAL_CONNECTED);
-        assert_int_equal(fl_seal_server_stats(w.server).connected, 1);
+        assert_int_equal(fl__seal_server_stats(w.server).connected, 1);
         FlSealEvent event;
-        assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+        assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
         assert_int_equal(event.kind, FL_SEAL_EVENT_GONE);
         assert_int_equal(event.gone, FL_SEAL_GONE_REPLACED);
-        assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+        assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
         assert_int_equal(event.kind, FL_SEAL_EVENT_CONNECTED);
         assert_true(fl_address_equal(event.address, at));
         fl_seal_client_destroy(again);
@@ -70,8 +70,8 @@ static void a_request_alone_replaces_nobody(void **state)
     FlSealTokenDef token = token_def(9);
     client_start(again, FL_SEC(1), &token, &w.stream);
     assert_int_equal(to_server(again, w.server, FL_SEC(1), AWAY), FL_SEAL_DROP_NONE);
-    assert_int_equal(fl_seal_server_at(w.server, HOME).index1, 1); // still there
-    assert_int_equal(fl_seal_server_at(w.server, AWAY).index1, 0);
+    assert_int_equal(fl__seal_server_at(w.server, HOME).index1, 1); // still there
+    assert_int_equal(fl__seal_server_at(w.server, AWAY).index1, 0);
     fl_seal_client_destroy(again);
     world_end(&w);
 }
@@ -105,13 +105,13 @@ static void a_full_server_still_lets_a_player_come_back(void **state)
         exchange(others[i], w.server, 0, address_v4((uint8_t)(100 + i), 1));
         assert_int_equal(client_state(others[i]), FL_SEAL_CONNECTED);
     }
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 4);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 4);
     FlSealClient *again = client_make(&w.stream, false);
     FlSealTokenDef token = token_def(9);
     client_start(again, 1, &token, &w.stream);
     exchange(again, w.server, 1, AWAY);
     assert_int_equal(client_state(again), FL_SEAL_CONNECTED);
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 4);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 4);
     for (int32_t i = 0; i < 3; i++) {
         fl_seal_client_destroy(others[i]);
     }
@@ -128,15 +128,15 @@ static void a_client_that_moved_is_followed(void **state)
     world_init(&w, false);
     // Its packets now come from elsewhere, and those to its old address are lost.
     FlTime now = FL_MS(500);
-    fl_seal_client_moved(w.client, now);
+    fl__seal_client_moved(w.client, now);
     exchange(w.client, w.server, now, AWAY);
-    assert_int_equal(fl_seal_server_at(w.server, AWAY).index1, 1);
-    assert_int_equal(fl_seal_server_at(w.server, HOME).index1, 0);
+    assert_int_equal(fl__seal_server_at(w.server, AWAY).index1, 1);
+    assert_int_equal(fl__seal_server_at(w.server, HOME).index1, 0);
     FlSealEvent event;
-    assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+    assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
     assert_int_equal(event.kind, FL_SEAL_EVENT_MOVED);
     assert_true(fl_address_equal(event.address, AWAY));
-    FlSealServerStats stats = fl_seal_server_stats(w.server);
+    FlSealServerStats stats = fl__seal_server_stats(w.server);
     assert_int_equal(stats.moved, 1);
     assert_int_equal(stats.connected, 1);
     world_end(&w);
@@ -148,7 +148,7 @@ static void silence_makes_a_client_ask(void **state)
     World w;
     world_init(&w, false);
     FlTime now = 0;
-    while (now < FL_SEC(4) && fl_seal_server_at(w.server, AWAY).index1 == 0) {
+    while (now < FL_SEC(4) && fl__seal_server_at(w.server, AWAY).index1 == 0) {
         now += FL_MS(50);
         exchange(w.client, w.server, now, AWAY);
     }
@@ -161,9 +161,9 @@ static void moving_nowhere_is_answered_with_a_keep_alive(void **state)
     (void)state;
     World w;
     world_init(&w, false);
-    fl_seal_client_moved(w.client, FL_MS(10));
+    fl__seal_client_moved(w.client, FL_MS(10));
     exchange(w.client, w.server, FL_MS(10), HOME);
-    assert_int_equal(fl_seal_server_stats(w.server).moved, 0);
+    assert_int_equal(fl__seal_server_stats(w.server).moved, 0);
     assert_true(fl_seal_client_deadline(w.client) > FL_MS(900)); // no more asking
     world_end(&w);
 }
@@ -183,7 +183,7 @@ static void a_move_is_good_once_and_an_answer_only_from_there(void **state)
     World w;
     world_init(&w, false);
     FlTime now = FL_MS(10);
-    fl_seal_client_moved(w.client, now);
+    fl__seal_client_moved(w.client, now);
     FlSealed out;
     assert_int_equal(fl_seal_client_next(w.client, now, &out), FL_OK);
     uint8_t move[64];
@@ -199,7 +199,7 @@ static void a_move_is_good_once_and_an_answer_only_from_there(void **state)
     now += FL_MS(400);
     assert_int_equal(raw(&w, now, AWAY, move, move_bytes), FL_SEAL_DROP_NONE);
     assert_int_equal(raw(&w, now, address_v4(78, 1), move, move_bytes), FL_SEAL_DROP_REPLAY);
-    assert_int_equal(fl_seal_server_at(w.server, HOME).index1, 1); // not moved by a MOVE alone
+    assert_int_equal(fl__seal_server_at(w.server, HOME).index1, 1); // not moved by a MOVE alone
 
     FlSealed path;
     assert_int_equal(fl_seal_server_next(w.server, now, &path), FL_OK);
@@ -215,7 +215,7 @@ static void a_move_is_good_once_and_an_answer_only_from_there(void **state)
     // The answer from a third address does not count, and is spoilt by that.
     assert_int_equal(raw(&w, now, address_v4(78, 1), out.bytes, out.count), FL_SEAL_DROP_PATH);
     assert_int_equal(raw(&w, now, AWAY, out.bytes, out.count), FL_SEAL_DROP_REPLAY);
-    assert_int_equal(fl_seal_server_at(w.server, AWAY).index1, 0);
+    assert_int_equal(fl__seal_server_at(w.server, AWAY).index1, 0);
     world_end(&w);
 }
 
@@ -228,7 +228,7 @@ static void moves_are_rationed_and_never_onto_somebody_else(void **state)
     FlSealTokenDef token = token_def(10);
     client_start(other, 0, &token, &w.stream);
     exchange(other, w.server, 0, AWAY);
-    fl_seal_client_moved(w.client, 1);
+    fl__seal_client_moved(w.client, 1);
     FlSealed out;
     assert_int_equal(fl_seal_client_next(w.client, 1, &out), FL_OK);
     uint8_t move[64];
@@ -250,7 +250,7 @@ static void the_standard_knows_no_moving(void **state)
     (void)state;
     World w;
     world_init(&w, true);
-    fl_seal_client_moved(w.client, 1);
+    fl__seal_client_moved(w.client, 1);
     FlTime now = 0;
     for (int32_t i = 0; i < 200; i++) {
         now += FL_MS(50);
@@ -267,7 +267,7 @@ static void the_standard_knows_no_moving(void **state)
 static FlSealInvite invite_of(World *w, uint32_t uses, uint64_t expire_s)
 {
     FlSealInvite invite;
-    assert_int_equal(fl_seal_server_invite(w->server, 0, SERVER_ADDRESS, uses, expire_s, &invite),
+    assert_int_equal(fl__seal_server_invite(w->server, 0, SERVER_ADDRESS, uses, expire_s, &invite),
                      FL_OK);
     return invite;
 }
@@ -276,7 +276,7 @@ static FlSealDrop come(World *w, const FlSealInvite *invite, uint32_t number, Fl
                        FlSealState *reached)
 {
     static const uint8_t user[FL_SEAL_USER_BYTES] = {'m', 'e'};
-    FlSealRandom random = fl_seal_random_seeded(&w->stream);
+    FlSealRandom random = fl__seal_random_seeded(&w->stream);
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     uint64_t unix_s = UNIX_NOW + (uint64_t)(now / FL_SEC(1));
     assert_int_equal(fl_seal_invite_token(invite, number, unix_s, 5, user, &random, token), FL_OK);
@@ -301,7 +301,7 @@ static void an_invite_travels_as_text(void **state)
         invite.address = i == 0 ? SERVER_ADDRESS : address_v6(3, 9999);
         char text[FL_SEAL_INVITE_TEXT];
         memset(text, 'x', sizeof text);
-        fl_seal_invite_text(&invite, text);
+        fl__seal_invite_text(&invite, text);
         assert_true(strlen(text) < sizeof text);
         assert_memory_equal(text, "fairlead:", 9);
         FlSealInvite read;
@@ -336,9 +336,9 @@ static void an_invite_lets_in_as_many_as_it_says(void **state)
     assert_int_equal(come(&w, &invite, 1, 0, &reached), FL_SEAL_DROP_NONE);
     assert_int_equal(reached, FL_SEAL_CONNECTED);
     FlSealEvent event;
-    assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+    assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
     assert_true(event.invite_id == invite.invite_id);
-    assert_true(event.client_id == fl_seal_invite_client(&invite, 1));
+    assert_true(event.client_id == fl__seal_invite_client(&invite, 1));
     assert_true(event.client_id >> 63 == 1);
     FlSealPeerStatus status;
     assert_int_equal(fl_seal_server_status(w.server, event.peer, &status), FL_OK);
@@ -365,8 +365,8 @@ static void an_invite_ends_by_time_and_by_word(void **state)
     stretched.expire_s += 1000;
     assert_int_equal(come(&w, &stretched, 1, FL_SEC(10), &reached), FL_SEAL_DROP_INVITE);
     assert_int_equal(come(&w, &stretched, 1, FL_SEC(9), &reached), FL_SEAL_DROP_NONE);
-    assert_int_equal(fl_seal_server_revoke(w.server, invite.invite_id), FL_OK);
-    assert_int_equal(fl_seal_server_revoke(w.server, invite.invite_id), FL_NOT_FOUND);
+    assert_int_equal(fl__seal_server_revoke(w.server, invite.invite_id), FL_OK);
+    assert_int_equal(fl__seal_server_revoke(w.server, invite.invite_id), FL_NOT_FOUND);
     assert_int_equal(come(&w, &stretched, 2, FL_SEC(9), &reached), FL_SEAL_DROP_KEY);
     world_end(&w);
 }
@@ -425,7 +425,7 @@ static void an_invites_key_without_its_id_opens_nothing(void **state)
     FlSealTokenDef def = token_def(9);
     uint8_t token[FL_SEAL_TOKEN_BYTES];
     FlRandom stream = {.seed = 5};
-    FlSealRandom random = fl_seal_random_seeded(&stream);
+    FlSealRandom random = fl__seal_random_seeded(&stream);
     assert_int_equal(fl_seal_token_make(&def, invite.key, &random, token), FL_OK);
     FlSealClient *client = client_make(&w.stream, false);
     assert_int_equal(fl_seal_client_connect(client, 0, UNIX_NOW, token), FL_OK);
@@ -444,7 +444,7 @@ typedef struct Forger {
 static void forge(void *ctx, void *bytes, size_t count)
 {
     Forger *forger = ctx;
-    FlSealRandom plain = fl_seal_random_seeded(&forger->stream);
+    FlSealRandom plain = fl__seal_random_seeded(&forger->stream);
     plain.fill_fn(plain.ctx, bytes, count);
     if (!forger->begun) {
         forger->begun = true;
@@ -480,21 +480,23 @@ static void invites_have_limits(void **state)
     FlSealInvite invite;
     FlSealServer *s = w.server;
     uint64_t later = UNIX_NOW + 10;
-    assert_int_equal(fl_seal_server_invite(s, 0, SERVER_ADDRESS, 0, later, &invite), FL_BAD_VALUE);
-    assert_int_equal(fl_seal_server_invite(s, 0, AWAY, 1, later, &invite), FL_BAD_VALUE);
-    assert_int_equal(fl_seal_server_invite(s, 0, SERVER_ADDRESS, 1, UNIX_NOW, &invite),
+    assert_int_equal(fl__seal_server_invite(s, 0, SERVER_ADDRESS, 0, later, &invite), FL_BAD_VALUE);
+    FlAddress scoped = AWAY;
+    scoped.scope = 3; // tokens have no place for it
+    assert_int_equal(fl__seal_server_invite(s, 0, scoped, 1, later, &invite), FL_BAD_VALUE);
+    assert_int_equal(fl__seal_server_invite(s, 0, SERVER_ADDRESS, 1, UNIX_NOW, &invite),
                      FL_BAD_VALUE);
     for (int32_t i = 0; i < 16; i++) {
         invite_of(&w, 1, later);
     }
-    assert_int_equal(fl_seal_server_invite(s, 0, SERVER_ADDRESS, 1, later, &invite), FL_FULL);
-    assert_int_equal(fl_seal_server_invite(s, FL_SEC(10), SERVER_ADDRESS, 1, later + 10, &invite),
+    assert_int_equal(fl__seal_server_invite(s, 0, SERVER_ADDRESS, 1, later, &invite), FL_FULL);
+    assert_int_equal(fl__seal_server_invite(s, FL_SEC(10), SERVER_ADDRESS, 1, later + 10, &invite),
                      FL_OK);
     world_end(&w);
 
     World standard;
     world_init(&standard, true);
-    assert_int_equal(fl_seal_server_invite(standard.server, 0, SERVER_ADDRESS, 1, later, &invite),
+    assert_int_equal(fl__seal_server_invite(standard.server, 0, SERVER_ADDRESS, 1, later, &invite),
                      FL_FULL);
     world_end(&standard);
 }
@@ -513,11 +515,10 @@ static FlSealIntroduction introduction_of(int32_t candidates)
         m.candidate[i] = i % 2 == 0 ? address_v6((uint8_t)i, 1) : address_v4((uint8_t)i, 2);
     }
     FlRandom stream = {.seed = 1};
-    FlSealRandom random = fl_seal_random_seeded(&stream);
+    FlSealRandom random = fl__seal_random_seeded(&stream);
     FlSealIntroduction other = m;
-    fl_seal_introduce(&random, &m, &other);
-    assert_memory_equal(m.to_server_key, other.to_server_key, FL_SEAL_KEY_BYTES);
-    assert_memory_not_equal(m.to_server_key, m.to_client_key, FL_SEAL_KEY_BYTES);
+    fl__seal_introduce(&random, &m, &other);
+    assert_memory_equal(m.key, other.key, FL_SEAL_KEY_BYTES);
     return m;
 }
 
@@ -529,17 +530,17 @@ static void an_introduction_reads_as_it_was_written(void **state)
         uint8_t bytes[FL_SEAL_INTRODUCTION_BYTES];
         FlWriter w;
         fl_writer_init(&w, bytes, sizeof bytes);
-        fl_seal_introduction_write(&w, &m);
+        fl__seal_introduction_write(&w, &m);
         assert_false(w.failed);
         FlSealIntroduction read;
         FlReader r;
         fl_reader_init(&r, bytes, fl_writer_size(&w));
-        assert_true(fl_seal_introduction_read(&r, &read));
+        assert_true(fl__seal_introduction_read(&r, &read));
         assert_memory_equal(&read, &m, sizeof read);
         assert_int_equal(fl_reader_left(&r), 0);
         for (int32_t size = 0; size < fl_writer_size(&w); size++) {
             fl_reader_init(&r, bytes, size);
-            assert_false(fl_seal_introduction_read(&r, &read));
+            assert_false(fl__seal_introduction_read(&r, &read));
             assert_int_equal(read.candidate_count, 0);
         }
     }
@@ -556,7 +557,7 @@ static void an_introduction_out_of_range_is_neither_written_nor_read(void **stat
         FlSealIntroduction m = good;                                                               \
         m.change;                                                                                  \
         fl_writer_init(&w, bytes, sizeof bytes);                                                   \
-        fl_seal_introduction_write(&w, &m);                                                        \
+        fl__seal_introduction_write(&w, &m);                                                       \
         assert_true(w.failed);                                                                     \
     } while (0)
     REFUSED(peer_id = 3);
@@ -567,7 +568,7 @@ static void an_introduction_out_of_range_is_neither_written_nor_read(void **stat
     REFUSED(candidate[1].port = 0);
 #undef REFUSED
     fl_writer_init(&w, bytes, sizeof bytes);
-    fl_seal_introduction_write(&w, &good);
+    fl__seal_introduction_write(&w, &good);
     const struct {
         int32_t at;
         uint8_t value;
@@ -579,7 +580,7 @@ static void an_introduction_out_of_range_is_neither_written_nor_read(void **stat
         FlReader r;
         fl_reader_init(&r, changed, fl_writer_size(&w));
         FlSealIntroduction read;
-        assert_false(fl_seal_introduction_read(&r, &read));
+        assert_false(fl__seal_introduction_read(&r, &read));
     }
 }
 
@@ -657,7 +658,7 @@ static int32_t present(const Presented *p, FlTime *now)
     }
     assert_int_equal(client_state(p->client), FL_SEAL_CONNECTED);
     carry_all(p, *now); // the server knows, too
-    FlSealPeer peer = fl_seal_server_at(p->server, HOME);
+    FlSealPeer peer = fl__seal_server_at(p->server, HOME);
     int32_t size = 0;
     for (int32_t i = 0; i < PRESENTED_PACKETS; i++) {
         uint8_t buffer[FL_SEAL_PACKET_BYTES] = {0};

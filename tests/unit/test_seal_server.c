@@ -17,7 +17,7 @@ static void world_init(World *w, const FlSealServerDef *changed, bool standard)
     memset(w, 0, sizeof *w);
     w->stream.seed = 7;
     FlSealServerDef def = changed != NULL ? *changed : server_def(&w->stream, standard);
-    def.random = fl_seal_random_seeded(&w->stream);
+    def.random = fl__seal_random_seeded(&w->stream);
     w->server = server_make(&def);
     w->at = address_v4(50, 5000);
     w->hand = (HandToken){.protocol = PROTOCOL,
@@ -108,7 +108,7 @@ static void a_client_by_hand_connects_and_talks(void **state)
         assert_true(opened.sequence >> 63 == 1); // the upper half: no connection's number
         assert_int_equal(hand_get(opened.body, 8), 0);
         assert_false(hear(&w, 0, &opened));
-        assert_int_equal(fl_seal_server_stats(w.server).connected, 0); // no slot yet
+        assert_int_equal(fl__seal_server_stats(w.server).connected, 0); // no slot yet
 
         assert_int_equal(packet(&w, 0, w.at, 3, opened.body, 308), FL_SEAL_DROP_NONE);
         assert_true(hear(&w, 0, &opened));
@@ -119,7 +119,7 @@ static void a_client_by_hand_connects_and_talks(void **state)
         assert_int_equal(hand_get(opened.body + 4, 4), 64);
 
         FlSealEvent event;
-        assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+        assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
         assert_int_equal(event.kind, FL_SEAL_EVENT_CONNECTED);
         assert_int_equal(event.client_id, 42);
         FlSealPeerStatus status;
@@ -161,10 +161,10 @@ static void a_client_by_hand_connects_and_talks(void **state)
 
         // A goodbye from the client.
         assert_int_equal(packet(&w, 4, w.at, 6, NULL, 0), FL_SEAL_DROP_NONE);
-        assert_int_equal(fl_seal_server_poll(w.server, &event), FL_OK);
+        assert_int_equal(fl_seal_server_take_event(w.server, &event), FL_OK);
         assert_int_equal(event.kind, FL_SEAL_EVENT_GONE);
         assert_int_equal(event.gone, FL_SEAL_GONE_LEFT);
-        assert_int_equal(fl_seal_server_stats(w.server).connected, 0);
+        assert_int_equal(fl__seal_server_stats(w.server).connected, 0);
         assert_int_equal(fl_seal_server_status(w.server, event.peer, &status), FL_STALE_ID);
         world_end(&w);
     }
@@ -176,12 +176,12 @@ static void a_kicked_client_hears_ten_goodbyes(void **state)
     World w;
     world_init(&w, NULL, true);
     handshake(&w, 0);
-    FlSealPeer peer = fl_seal_server_at(w.server, w.at);
+    FlSealPeer peer = fl__seal_server_at(w.server, w.at);
     assert_int_equal(peer.index1, 1);
-    assert_int_equal(fl_seal_server_client(w.server, 42).index1, 1);
+    assert_int_equal(fl__seal_server_client(w.server, 42).index1, 1);
     fl_seal_server_disconnect(w.server, 1, peer);
     fl_seal_server_disconnect(w.server, 1, peer); // stale by now: ignored
-    assert_int_equal(fl_seal_server_at(w.server, w.at).index1, 0);
+    assert_int_equal(fl__seal_server_at(w.server, w.at).index1, 0);
     HandOpened opened = {0};
     for (uint64_t i = 0; i < 10; i++) {
         assert_true(hear(&w, 1, &opened));
@@ -199,7 +199,7 @@ static void silence_ends_a_connection_and_keep_alives_come_ten_times_a_second(vo
     handshake(&w, 0);
     int32_t heard = 0;
     FlTime now = 0;
-    while (fl_seal_server_stats(w.server).connected == 1) {
+    while (fl__seal_server_stats(w.server).connected == 1) {
         now = fl_seal_server_deadline(w.server);
         HandOpened opened;
         while (hear(&w, now, &opened)) {
@@ -248,7 +248,7 @@ static void requests_are_refused_for_each_reason_apart(void **state)
     uint8_t bytes[FL_SEAL_REQUEST_BYTES];
     hand_request(&w.hand, other_key, bytes);
     assert_int_equal(give(&w, FL_SEC(1), w.at, bytes, sizeof bytes), FL_SEAL_DROP_KEY);
-    assert_int_equal(fl_seal_server_stats(w.server).pending, 0);
+    assert_int_equal(fl__seal_server_stats(w.server).pending, 0);
     assert_int_equal(fl_seal_server_deadline(w.server),
                      FL_FOREVER); // nothing to say to any of them
     world_end(&w);
@@ -351,7 +351,7 @@ static void a_token_serves_one_address_and_one_connection(void **state)
             assert_int_equal(request(&w, 1, w.at), FL_SEAL_DROP_SPENT);
         } else { // the standard allows it; our numbers go on all the same, so no nonce repeats
             handshake(&w, 1);
-            FlSealPeer peer = fl_seal_server_at(w.server, w.at);
+            FlSealPeer peer = fl__seal_server_at(w.server, w.at);
             assert_true(fl_seal_server_sequence(w.server, peer) > last + 1);
         }
         world_end(&w);
@@ -398,7 +398,7 @@ static void a_full_server_denies_and_a_crowded_one_ignores(void **state)
     assert_true(hear(&w, 0, &theirs));
     assert_true(theirs.genuine && theirs.kind == 1);
     assert_true(theirs.sequence >> 63 == 1);
-    assert_int_equal(fl_seal_server_stats(w.server).denials, 2);
+    assert_int_equal(fl__seal_server_stats(w.server).denials, 2);
     world_end(&w);
 }
 
@@ -460,7 +460,7 @@ static void sealed_packets_are_refused_for_each_reason_apart(void **state)
     assert_int_equal(give(&w, 1, w.at, endless, 40), FL_SEAL_DROP_SEQUENCE);
     uint8_t zero[40] = {5};
     assert_int_equal(give(&w, 1, w.at, zero, 40), FL_SEAL_DROP_SEQUENCE);
-    assert_int_equal(fl_seal_server_stats(w.server).connected, 1);
+    assert_int_equal(fl__seal_server_stats(w.server).connected, 1);
     world_end(&w);
 }
 
@@ -509,7 +509,7 @@ static void forgotten_tokens_are_counted(void **state)
         w.hand.nonce[0] = (uint8_t)i;
         assert_int_equal(request(&w, 0, address_v4((uint8_t)i, 9)), FL_SEAL_DROP_NONE);
     }
-    assert_int_equal(fl_seal_server_stats(w.server).tokens_forgotten, 6);
+    assert_int_equal(fl__seal_server_stats(w.server).tokens_forgotten, 6);
     world_end(&w);
 }
 
@@ -531,9 +531,9 @@ static void events_and_goodbyes_beyond_their_room_are_counted(void **state)
             assert_true(hear(&w, 0, &opened));
         }
         assert_int_equal(packet(&w, 0, w.at, 3, opened.body, 308), FL_SEAL_DROP_NONE);
-        fl_seal_server_disconnect(w.server, 0, fl_seal_server_at(w.server, w.at));
+        fl_seal_server_disconnect(w.server, 0, fl__seal_server_at(w.server, w.at));
     }
-    assert_int_equal(fl_seal_server_stats(w.server).events_lost, 200 - 4);
+    assert_int_equal(fl__seal_server_stats(w.server).events_lost, 200 - 4);
     HandOpened opened;
     while (hear(&w, 0, &opened)) {
     }
@@ -546,8 +546,8 @@ static void events_and_goodbyes_beyond_their_room_are_counted(void **state)
         w.hand.nonce[0] = (uint8_t)(100 + i);
         assert_int_equal(request(&w, 0, address_v4((uint8_t)(100 + i), 9)), FL_SEAL_DROP_FULL);
     }
-    assert_int_equal(fl_seal_server_stats(w.server).answers_lost, 5);
-    assert_int_equal(fl_seal_server_stats(w.server).denials, 65);
+    assert_int_equal(fl__seal_server_stats(w.server).answers_lost, 5);
+    assert_int_equal(fl__seal_server_stats(w.server).denials, 65);
     world_end(&w);
 }
 
@@ -557,7 +557,7 @@ static void a_payload_needs_a_peer_a_size_and_a_new_number(void **state)
     World w;
     world_init(&w, NULL, true);
     handshake(&w, 0);
-    FlSealPeer peer = fl_seal_server_at(w.server, w.at);
+    FlSealPeer peer = fl__seal_server_at(w.server, w.at);
     uint8_t buffer[FL_SEAL_PACKET_BYTES] = {0};
     FlSealed out[2];
     int32_t count;

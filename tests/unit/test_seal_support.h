@@ -16,6 +16,9 @@
 
 #include "fairlead/seal.h"
 
+#include "seal/seal.h"
+#include "seal/server.h"
+
 #define PROTOCOL UINT64_C(0x1122334455667788)
 #define UNIX_NOW UINT64_C(1700000000)
 
@@ -55,13 +58,13 @@ static inline FlSealTokenDef token_def(uint64_t client_id)
 
 static inline FlSealServerDef server_def(FlRandom *stream, bool standard)
 {
-    FlSealServerDef def = standard ? fl_seal_server_def_standard() : fl_seal_server_def_default();
+    FlSealServerDef def = standard ? fl__seal_server_def_standard() : fl_seal_server_def_default();
     def.protocol_id = PROTOCOL;
     memcpy(def.private_key, server_key, sizeof server_key);
     def.address[0] = SERVER_ADDRESS;
     def.address_count = 1;
     def.unix_s = UNIX_NOW;
-    def.random = fl_seal_random_seeded(stream);
+    def.random = fl__seal_random_seeded(stream);
     return def;
 }
 
@@ -74,8 +77,8 @@ static inline FlSealServer *server_make(const FlSealServerDef *def)
 
 static inline FlSealClient *client_make(FlRandom *stream, bool standard)
 {
-    FlSealClientDef def = standard ? fl_seal_client_def_standard() : fl_seal_client_def_default();
-    def.random = fl_seal_random_seeded(stream);
+    FlSealClientDef def = standard ? fl__seal_client_def_standard() : fl_seal_client_def_default();
+    def.random = fl__seal_random_seeded(stream);
     FlSealClient *client = NULL;
     assert_int_equal(fl_seal_client_create(&def, &client), FL_OK);
     return client;
@@ -83,7 +86,7 @@ static inline FlSealClient *client_make(FlRandom *stream, bool standard)
 
 static inline void token_make(const FlSealTokenDef *def, FlRandom *stream, uint8_t *token)
 {
-    FlSealRandom random = fl_seal_random_seeded(stream);
+    FlSealRandom random = fl__seal_random_seeded(stream);
     assert_int_equal(fl_seal_token_make(def, server_key, &random, token), FL_OK);
 }
 
@@ -142,7 +145,7 @@ static inline void exchange(FlSealClient *client, FlSealServer *server, FlTime n
 
 static inline uint64_t drops_of(const FlSealServer *server, FlSealDrop drop)
 {
-    return fl_seal_server_stats(server).drops[drop];
+    return fl__seal_server_stats(server).drops[drop];
 }
 
 /// FNV-1a.

@@ -25,7 +25,7 @@ static void a_token_reads_as_it_was_made(void **state)
         uint8_t bytes[FL_SEAL_TOKEN_BYTES];
         token_make(&def, &stream, bytes);
         FlSealToken token;
-        assert_int_equal(fl_seal_token_read(bytes, &token), FL_OK);
+        assert_int_equal(fl__seal_token_read(bytes, &token), FL_OK);
         assert_int_equal(token.protocol_id, def.protocol_id);
         assert_int_equal(token.create_s, def.create_s);
         assert_int_equal(token.expire_s, def.expire_s);
@@ -60,7 +60,7 @@ static void a_token_is_the_standards_to_the_byte(void **state)
     uint8_t ours[FL_SEAL_TOKEN_BYTES];
     token_make(&def, &stream, ours);
     FlSealToken token;
-    assert_int_equal(fl_seal_token_read(ours, &token), FL_OK);
+    assert_int_equal(fl__seal_token_read(ours, &token), FL_OK);
 
     HandToken hand = {.protocol = PROTOCOL,
                       .create = def.create_s,
@@ -169,7 +169,7 @@ static void refuses_to_read(const uint8_t *good, int32_t at, uint8_t value)
     FlSealToken token;
     FlSealToken empty;
     memset(&empty, 0, sizeof empty);
-    assert_int_equal(fl_seal_token_read(bytes, &token), FL_BAD_VALUE);
+    assert_int_equal(fl__seal_token_read(bytes, &token), FL_BAD_VALUE);
     assert_memory_equal(&token, &empty, sizeof token);
 }
 
@@ -192,7 +192,7 @@ static void limits_hold_when_a_token_is_read(void **state)
     refuses_to_read(good, 2047, 1);         // padding
     refuses_to_read(good, 1100 + 64, 0x80); // right behind the keys
     FlSealToken token;
-    assert_int_equal(fl_seal_token_read(good, &token), FL_OK);
+    assert_int_equal(fl__seal_token_read(good, &token), FL_OK);
 }
 
 static void bad_private_parts_are_refused_although_genuine(void **state)

@@ -1,16 +1,17 @@
 // Policies as names: what they are called, and what texts mean.
 #include "fairlead/send.h"
 
+#include "send/send.h"
 #include "unit/support.h"
 
 static void every_policy_has_a_name_of_its_own(void **state)
 {
     (void)state;
-    assert_string_equal(fl_send_name(fl_send_base().policy), "base");
+    assert_string_equal(fl__send_name(FL_SEND_BASE), "base");
     for (int32_t i = 0; i < FL_SEND_POLICIES; i++) {
-        assert_non_null(fl_send_name((FlSendPolicy)i));
+        assert_non_null(fl__send_name((FlSendPolicy)i));
         for (int32_t j = 0; j < i; j++) {
-            assert_string_not_equal(fl_send_name((FlSendPolicy)i), fl_send_name((FlSendPolicy)j));
+            assert_string_not_equal(fl__send_name((FlSendPolicy)i), fl__send_name((FlSendPolicy)j));
         }
     }
 }
@@ -47,7 +48,7 @@ static void a_text_names_a_policy_and_comes_back_the_same(void **state)
         FlSend send;
         char text[FL_SEND_TEXT_BYTES];
         assert_int_equal(fl_send_parse(texts[i], &send), FL_OK);
-        assert_true(fl_send_valid(&send));
+        assert_true(fl__send_valid(&send));
         fl_send_text(&send, text);
         assert_string_equal(text, texts[i]);
     }
@@ -56,24 +57,38 @@ static void a_text_names_a_policy_and_comes_back_the_same(void **state)
 static void makers_and_texts_mean_the_same(void **state)
 {
     (void)state;
-    FlSendWeights first = {1, 0, 0};
-    FlSendWeights second = {0, 1, 0};
+    FlSend third = fl_send_make(FL_SEND_BASE);
+    third.every = 3;
+    FlSend thesis = fl_send_make(FL_SEND_SCHEDULE1);
+    thesis.form = FL_FORM_THESIS;
+    FlSend first = fl_send_make(FL_SEND_PROBABILISTIC), fixed = first;
+    first.form = FL_FORM_2005;
+    fixed.form = FL_FORM_FIXED;
+    FlSend appendix = fl_send_make(FL_SEND_PROBABILISTIC);
+    appendix.form = FL_FORM_APPENDIX;
+    appendix.weights = (FlSendWeights){0, 0, 1};
+    FlSend recent = fl_send_make(FL_SEND_DETERMINISTIC);
+    recent.weights = (FlSendWeights){0, 1, 0};
+    FlSend fair = fl_send_make(FL_SEND_EQUAL);
+    fair.fairness_percent = 70;
     const struct {
         FlSend send;
         const char *text;
     } rows[] = {
-        {fl_send_base(), "base"},
-        {fl_send_base_every(3), "base/3"},
-        {fl_send_schedule1(FL_FORM_MAIN), "schedule1"},
-        {fl_send_schedule1(FL_FORM_THESIS), "schedule1-thesis"},
-        {fl_send_schedule2(), "schedule2"},
-        {fl_send_probabilistic(FL_FORM_MAIN, first), "probabilistic"},
-        {fl_send_probabilistic(FL_FORM_2005, first), "probabilistic-2005"},
-        {fl_send_probabilistic(FL_FORM_FIXED, first), "probabilistic-fixed"},
-        {fl_send_deterministic(second), "deterministic-0,1,0"},
-        {fl_send_equal(50), "equal-50"},
-        {fl_send_focus(), "focus"},
-        {fl_send_focus_equal(), "focus+equal"},
+        {fl_send_make(FL_SEND_BASE), "base"},
+        {third, "base/3"},
+        {fl_send_make(FL_SEND_SCHEDULE1), "schedule1"},
+        {thesis, "schedule1-thesis"},
+        {fl_send_make(FL_SEND_SCHEDULE2), "schedule2"},
+        {fl_send_make(FL_SEND_PROBABILISTIC), "probabilistic"},
+        {first, "probabilistic-2005"},
+        {fixed, "probabilistic-fixed"},
+        {appendix, "probabilistic-appendix-0,0,1"},
+        {recent, "deterministic-0,1,0"},
+        {fl_send_make(FL_SEND_EQUAL), "equal-50"},
+        {fair, "equal-70"},
+        {fl_send_make(FL_SEND_FOCUS), "focus"},
+        {fl_send_make(FL_SEND_FOCUS_EQUAL), "focus+equal"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[FL_SEND_TEXT_BYTES];
@@ -84,8 +99,8 @@ static void makers_and_texts_mean_the_same(void **state)
         assert_int_equal(read.policy, rows[i].send.policy);
         assert_int_equal(read.form, rows[i].send.form);
         assert_int_equal(read.every, rows[i].send.every);
-        assert_int_equal(read.knob, rows[i].send.knob);
-        assert_int_equal(read.patience_ns, rows[i].send.patience_ns);
+        assert_int_equal(read.fairness_percent, rows[i].send.fairness_percent);
+        assert_int_equal(read.starvation_ns, rows[i].send.starvation_ns);
         assert_memory_equal(&read.weights, &rows[i].send.weights, sizeof read.weights);
     }
 }

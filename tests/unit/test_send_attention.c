@@ -1,6 +1,8 @@
 // Attention against a twin with libm's functions, straight from the formula; and who is remembered.
 #include "fairlead/send.h"
 
+#include "send/look.h"
+#include "send/private.h"
 #include "unit/support.h"
 
 enum { CROWD = 60, FRAMES = 30 };
@@ -18,7 +20,7 @@ static double twin_angle(const Twin *t, int32_t i, int32_t j)
     FlVec3 way = fl_vec3_sub(t->position[j], t->position[i]);
     FlVec3 f = t->forward[i];
     // better than acos near 0
-    double across = fl_vec3_length(fl_vec3_cross(way, f));
+    double across = fl_vec3_length(fl__vec3_cross(way, f));
     return atan2(across, fl_vec3_dot(way, f));
 }
 
@@ -55,7 +57,7 @@ static void twin_turn(Twin *t, FlRandom *random, int32_t i)
     t->forward[i] = fl_vec3(x, y, z);
     int32_t target = (int32_t)fl_random_below(random, CROWD);
     if (target != i && fl_random_below(random, 2) == 0) {
-        double off = fl_random_unit(random);
+        double off = fl_random_between(random, 0.0, 1.0);
         off = 0.2 * off * off;
         FlVec3 way = fl_vec3_sub(t->position[target], t->position[i]);
         way = fl_vec3_scale(way, 1.0 / fl_vec3_length(way));
@@ -83,7 +85,7 @@ static void twin_open(Twin *t, FlRandom *random, double metre)
     t->constant_s = 0.2;
     for (int32_t i = 0; i < CROWD; i++) {
         twin_move(t, random, i, 80.0 * metre);
-        t->weights[i] = fl_attention_weights((FlStance)(i % 3));
+        t->weights[i] = fl__attention_weights((FlStance)(i % 3));
         for (int32_t j = 0; j < CROWD; j++) {
             t->angle[i][j] = -1.0;
             t->dealt[i][j] = FL_FOREVER;
@@ -123,10 +125,10 @@ static double worst_of(uint64_t seed, double metre)
         for (int32_t i = 0; i < CROWD; i++) {
             twin_turn(&twin, &random, i);
             fl_attention_place(attention, i, twin.position[i], twin.forward[i]);
-            fl_attention_weigh(attention, i, twin.weights[i]);
+            fl_attention_stance(attention, i, (FlStance)(i % 3));
         }
         twin_deal(&twin, &random, attention, now);
-        fl_attention_look_all(attention, now);
+        fl_attention_look(attention, FL_ATTENTION_ALL, now);
         for (int32_t i = 0; i < CROWD; i++) {
             const float *value = fl_attention_of(attention, i);
             assert_true(value[i] == 0.0f);
@@ -172,7 +174,7 @@ static void one_observer_gets_what_a_server_computes_for_it(void **state)
         }
         fl_attention_interact(all, 7, frame, now);
         fl_attention_interact(one, 7, frame, now);
-        fl_attention_look_all(all, now);
+        fl_attention_look(all, FL_ATTENTION_ALL, now);
         fl_attention_look(one, 7, now);
         assert_memory_equal(fl_attention_of(all, 7), fl_attention_of(one, 7),
                             CROWD * sizeof(float));
@@ -193,16 +195,16 @@ static void who_is_gone_is_not_looked_at_and_leaves_no_past(void **state)
     fl_attention_place(attention, 0, fl_vec3(0.0, 0.0, 0.0), ahead);
     fl_attention_place(attention, 1, fl_vec3(10.0, 0.0, 0.0), ahead);
     fl_attention_interact(attention, 0, 1, 0);
-    fl_attention_look_all(attention, 0);
+    fl_attention_look(attention, FL_ATTENTION_ALL, 0);
     double full = 0.9 * sqrt(0.9) / 3.5 + 1.0 / 3.5 + 1.5 / 3.5;
     assert_true(fabs((double)fl_attention_of(attention, 0)[1] - full) < 1e-3);
     assert_true(fl_attention_of(attention, 0)[2] == 0.0f); // never there
     fl_attention_remove(attention, 1);
-    fl_attention_look_all(attention, FL_MS(50));
+    fl_attention_look(attention, FL_ATTENTION_ALL, FL_MS(50));
     assert_true(fl_attention_of(attention, 0)[1] == 0.0f);
     // Another player in its place, behind our back: no angle is averaged with the old one's.
     fl_attention_place(attention, 1, fl_vec3(-10.0, 0.0, 0.0), ahead);
-    fl_attention_look_all(attention, FL_MS(100));
+    fl_attention_look(attention, FL_ATTENTION_ALL, FL_MS(100));
     double near = 0.9 * sqrt(0.9) / 3.5;
     assert_true(fabs((double)fl_attention_of(attention, 0)[1] - near) < 1e-3);
     fl_attention_destroy(attention);
@@ -227,7 +229,7 @@ static void a_game_adds_a_metric_of_its_own(void **state)
     for (int32_t i = 0; i < 3; i++) {
         fl_attention_place(attention, i, fl_vec3(1000.0 * i, 0.0, 0.0), fl_vec3(0.0, 1.0, 0.0));
     }
-    fl_attention_look_all(attention, 0);
+    fl_attention_look(attention, FL_ATTENTION_ALL, 0);
     assert_true(fl_attention_of(attention, 0)[2] == 0.5f);
     assert_true(fl_attention_of(attention, 0)[1] == 0.0f);
     assert_true(fl_attention_of(attention, 2)[2] == 0.0f);
@@ -284,6 +286,38 @@ static void interest_in_somebody_fades_and_the_oldest_partner_makes_room(void **
     fl_attention_destroy(attention);
 }
 
+static void the_wanted_have_the_upper_half_to_themselves_and_stay(void **state)
+{
+    (void)state;
+    FlAttentionDef def = fl_attention_def_default();
+    def.player_capacity = 8;
+    FlAttention *attention;
+    assert_int_equal(fl_attention_create(&def, &attention), FL_OK);
+    for (int32_t i = 0; i < 6; i++) { // each further off, all behind it
+        fl_attention_place(attention, i, fl_vec3(-15.0 * i, 0.0, 0.0), fl_vec3(1.0, 0.0, 0.0));
+    }
+    fl_attention_look(attention, 0, FL_MS(50));
+    float told[8] = {0};
+    fl_attention_choose(attention, 0, 3, told);
+    const float *value = fl_attention_of(attention, 0);
+    for (int32_t i = 1; i <= 5; i++) {
+        assert_true(value[i] > 0.0f && told[i] == 0.5f * value[i] + (i <= 3 ? 0.5f : 0.0f));
+    }
+    assert_true(told[0] == 0.0f && told[6] == 0.0f);
+    // A little nearer than the third: not enough to take its place. Much nearer: it is.
+    fl_attention_place(attention, 4, fl_vec3(-44.0, 0.0, 0.0), fl_vec3(1.0, 0.0, 0.0));
+    fl_attention_look(attention, 0, FL_MS(100));
+    fl_attention_choose(attention, 0, 3, told);
+    assert_true(value[4] > value[3] && told[3] >= 0.5f && told[4] < 0.5f);
+    fl_attention_place(attention, 4, fl_vec3(-5.0, 0.0, 0.0), fl_vec3(1.0, 0.0, 0.0));
+    fl_attention_look(attention, 0, FL_MS(150));
+    fl_attention_choose(attention, 0, 3, told);
+    assert_true(told[3] < 0.5f && told[4] >= 0.5f);
+    fl_attention_choose(attention, 0, 20, told); // no more than are looked at
+    assert_true(told[5] >= 0.5f && told[6] == 0.0f);
+    fl_attention_destroy(attention);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_game_adds_a_metric_of_its_own),
         cmocka_unit_test(nonsense_changes_nothing),
         cmocka_unit_test(interest_in_somebody_fades_and_the_oldest_partner_makes_room),
+        cmocka_unit_test(the_wanted_have_the_upper_half_to_themselves_and_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,11 @@
 // The focus policies, frame by frame: who is in focus, who gets an update, and that no frame plans
 // more than it may.
 #include "fairlead/link.h"
+#include "send/placed.h"
+#include "send/policy.h"
 #include "send/private.h"
 
+#include "link/link.h"
 #include "unit/support.h"
 
 enum { ENTITIES = 5, RECEIVERS = 12 };
@@ -59,7 +62,7 @@ static int32_t send_due(Stage *s, uint64_t *to)
 static int32_t frame(Stage *s, double bytes, uint64_t *to)
 {
     s->now += FL_MS(50);
-    fl_ledger_allow(s->ledger, bytes, HEADER);
+    fl__ledger_allow(s->ledger, bytes, HEADER);
     fl_ledger_update(s->ledger, s->now);
     return send_due(s, to);
 }
@@ -68,11 +71,11 @@ static void the_n_who_look_most_get_every_update(void **state)
 {
     (void)state;
     Stage s;
-    FlSend send = fl_send_focus();
+    FlSend send = fl_send_make(FL_SEND_FOCUS);
     open_stage(&s, &send, 1, 1);
-    fl_ledger_update_bytes(s.ledger, 0, 20);
+    fl__ledger_update_bytes(s.ledger, 0, 20);
     for (int32_t r = 0; r < RECEIVERS; r++) {
-        fl_ledger_attention(s.ledger, 0, r, r < 6 ? 0.1 + 0.1 * r : 0.0);
+        fl__ledger_attention(s.ledger, 0, r, r < 6 ? 0.1 + 0.1 * r : 0.0);
     }
     uint64_t to;
     export(&s, 0, 0.0, 1);
@@ -85,12 +88,12 @@ static void the_n_who_look_most_get_every_update(void **state)
         for (int32_t r = 0; r < RECEIVERS; r++) {
             count[r] += (to & fl__bit(r)) != 0;
         }
-        assert_int_equal(fl_ledger_class(s.ledger, 0, 5), FL_CLASS_FOCUS);
+        assert_int_equal(fl__ledger_class(s.ledger, 0, 5), FL_CLASS_FOCUS);
         // its class follows half a second after it fell out of the set
-        assert_int_equal(fl_ledger_class(s.ledger, 0, 2),
+        assert_int_equal(fl__ledger_class(s.ledger, 0, 2),
                          i < 9 ? FL_CLASS_FOCUS : FL_CLASS_BEST_EFFORT);
-        assert_int_equal(fl_ledger_frame(s.ledger).focus_count, 3);
-        assert_int_equal(fl_ledger_frame(s.ledger).waiting_count, RECEIVERS - 4);
+        assert_int_equal(fl__ledger_frame(s.ledger).focus_count, 3);
+        assert_int_equal(fl__ledger_frame(s.ledger).waiting_count, RECEIVERS - 4);
     }
     for (int32_t r = 0; r < RECEIVERS; r++) {
         assert_in_range(count[r], r >= 3 && r < 6 ? 100 : 11, r >= 3 && r < 6 ? 100 : 12);
@@ -101,20 +104,20 @@ static void the_n_who_look_most_get_every_update(void **state)
 static void a_part_of_one_in_focus_counts_at_later_frames(void **state)
 {
     (void)state;
-    const FlSend policies[2] = {fl_send_focus(), fl_send_focus_equal()};
+    const FlSend policies[2] = {fl_send_make(FL_SEND_FOCUS), fl_send_make(FL_SEND_FOCUS_EQUAL)};
     for (int32_t p = 0; p < 2; p++) {
         Stage s;
         open_stage(&s, &policies[p], 1, 1);
-        fl_ledger_update_bytes(s.ledger, 0, 20);
+        fl__ledger_update_bytes(s.ledger, 0, 20);
         for (int32_t r = 0; r < RECEIVERS; r++) {
-            fl_ledger_attention(s.ledger, 0, r, 0.5);
+            fl__ledger_attention(s.ledger, 0, r, 0.5);
         }
         int32_t in_focus = 0;
         for (int32_t i = 0; i < 200; i++) {
             uint64_t to;
             export(&s, 0, i, 1);
             (void)frame(&s, 5.0 * 60.0 + 31.0, &to); // five updates: 3.75 are for the set
-            int32_t count = fl_ledger_frame(s.ledger).focus_count;
+            int32_t count = fl__ledger_frame(s.ledger).focus_count;
             assert_in_range(count, 3, 4);
             in_focus += count;
         }
@@ -127,14 +130,14 @@ static void who_does_not_look_is_never_in_focus(void **state)
 {
     (void)state;
     Stage s;
-    FlSend send = fl_send_focus();
+    FlSend send = fl_send_make(FL_SEND_FOCUS);
     open_stage(&s, &send, 1, 1);
     uint64_t to;
     int32_t count[RECEIVERS] = {0};
     for (int32_t i = 0; i < 121; i++) {
         export(&s, 0, i, 1);
         (void)frame(&s, 5.0 * 64.0, &to);
-        assert_int_equal(fl_ledger_frame(s.ledger).focus_count, 0);
+        assert_int_equal(fl__ledger_frame(s.ledger).focus_count, 0);
         for (int32_t r = 0; r < RECEIVERS; r++) {
             count[r] += (to & fl__bit(r)) != 0;
         }
@@ -148,22 +151,22 @@ static void who_does_not_look_is_never_in_focus(void **state)
 static void too_few_bytes_for_one_update_are_credit_for_the_next_frame(void **state)
 {
     (void)state;
-    const FlSend policies[2] = {fl_send_focus(), fl_send_focus_equal()};
+    const FlSend policies[2] = {fl_send_make(FL_SEND_FOCUS), fl_send_make(FL_SEND_FOCUS_EQUAL)};
     for (int32_t p = 0; p < 2; p++) {
         Stage s;
         open_stage(&s, &policies[p], 1, 1);
-        fl_ledger_update_bytes(s.ledger, 0, 35); // 75 with headers
-        fl_ledger_attention(s.ledger, 0, 3, 1.0);
+        fl__ledger_update_bytes(s.ledger, 0, 35); // 75 with headers
+        fl__ledger_attention(s.ledger, 0, 3, 1.0);
         FlBudget budget;
-        fl_budget_init(&budget, 600.0, 300.0, 0); // 30 bytes a frame: 8 updates a second
+        fl__budget_init(&budget, 600.0, 300.0, 0); // 30 bytes a frame: 8 updates a second
         budget.tokens = 0.0;
         int32_t sent = 0;
         for (int32_t i = 0; i < 200; i++) {
             export(&s, 0, i, 1);
             uint64_t to;
-            double before = fl_budget_available(&budget, s.now + FL_MS(50));
+            double before = fl__budget_available(&budget, s.now + FL_MS(50));
             int32_t count = frame(&s, before, &to);
-            fl_budget_spend(&budget, s.now, 75.0 * count);
+            fl__budget_spend(&budget, s.now, 75.0 * count);
             assert_true(budget.tokens >= 0.0);
             sent += count;
         }
@@ -175,18 +178,18 @@ static void too_few_bytes_for_one_update_are_credit_for_the_next_frame(void **st
 static void a_new_life_goes_to_everybody_first(void **state)
 {
     (void)state;
-    const FlSend policies[2] = {fl_send_focus(), fl_send_focus_equal()};
+    const FlSend policies[2] = {fl_send_make(FL_SEND_FOCUS), fl_send_make(FL_SEND_FOCUS_EQUAL)};
     for (int32_t p = 0; p < 2; p++) {
         Stage s;
         open_stage(&s, &policies[p], 1, 1);
         for (int32_t r = 0; r < RECEIVERS; r++) {
-            fl_ledger_attention(s.ledger, 0, r, r < 2 ? 0.9 : 0.3);
+            fl__ledger_attention(s.ledger, 0, r, r < 2 ? 0.9 : 0.3);
         }
         uint64_t to;
         export(&s, 0, 0.0, 1);
         (void)frame(&s, 1e6, &to);
-        FlFocusDef def = {FL_MS(50), 0.5};
-        assert_int_equal(fl_ledger_focus(s.ledger, &def), FL_OK);
+        FlFocusDef def = {.frame_ns = FL_MS(50), .share = 0.5, .base = 0.02};
+        assert_int_equal(fl__ledger_focus(s.ledger, &def), FL_OK);
         uint64_t all = 0;
         for (int32_t i = 0; i < 6; i++) { // 4 updates a frame, 2 of them for the focus
             export(&s, 0, 100.0 + i, 2);
@@ -213,7 +216,7 @@ static void what_was_lost_goes_again_at_a_frame(void **state)
 {
     (void)state;
     Stage s;
-    FlSend send = fl_send_focus_equal();
+    FlSend send = fl_send_make(FL_SEND_FOCUS_EQUAL);
     open_stage(&s, &send, 1, 1);
     uint64_t to;
     export(&s, 0, 0.0, 1);
@@ -273,11 +276,11 @@ static uint64_t brute(const Stage *s, double bytes, double *spent)
 static void the_most_urgent_are_found_without_sorting(void **state)
 {
     (void)state;
-    FlSend send = fl_send_focus_equal();
+    FlSend send = fl_send_make(FL_SEND_FOCUS_EQUAL);
     Stage s;
     open_stage(&s, &send, ENTITIES, 3);
     for (int32_t e = 0; e < ENTITIES; e++) {
-        fl_ledger_update_bytes(s.ledger, e, 12 + 7 * e);
+        fl__ledger_update_bytes(s.ledger, e, 12 + 7 * e);
     }
     for (int32_t n = 0; n < CASES(2000); n++) {
         uint64_t kind = fl_random_below(&s.random, 4);
@@ -291,7 +294,7 @@ static void the_most_urgent_are_found_without_sorting(void **state)
             s.ledger->keys[i] = (uint32_t)key;
         }
         double bytes = fl_random_between(&s.random, 0.0, 5000.0);
-        fl_ledger_allow(s.ledger, bytes, HEADER);
+        fl__ledger_allow(s.ledger, bytes, HEADER);
         double want_spent;
         uint64_t want = brute(&s, bytes, &want_spent);
         memset(s.ledger->due, 0, RECEIVERS * sizeof(uint64_t));
@@ -316,7 +319,8 @@ static void no_frame_plans_more_than_it_may_and_nobody_starves(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)CASES(60); seed++) {
         Stage s;
-        FlSend send = seed % 2 == 0 ? fl_send_focus() : fl_send_focus_equal();
+        FlSend send =
+            seed % 2 == 0 ? fl_send_make(FL_SEND_FOCUS) : fl_send_make(FL_SEND_FOCUS_EQUAL);
         open_stage(&s, &send, ENTITIES, seed);
         FlTime heard[ENTITIES][RECEIVERS] = {{0}};
         FlTime longest = 0;
@@ -325,12 +329,12 @@ static void no_frame_plans_more_than_it_may_and_nobody_starves(void **state)
                 double step = fl_random_between(&s.random, -5.0, 5.0);
                 export(&s, e, step, 1);
                 int32_t r = (int32_t)fl_random_below(&s.random, RECEIVERS);
-                fl_ledger_attention(s.ledger, e, r, fl_random_unit(&s.random));
+                fl__ledger_attention(s.ledger, e, r, fl_random_between(&s.random, 0.0, 1.0));
             }
             // 3 to 9 updates of 64 bytes a frame, for 60 pairs: all in a second, if in turn
             double bytes = fl_random_between(&s.random, 3.0, 9.0) * 64.0;
             s.now += FL_MS(50);
-            fl_ledger_allow(s.ledger, bytes, HEADER);
+            fl__ledger_allow(s.ledger, bytes, HEADER);
             fl_ledger_update(s.ledger, s.now);
             double spent = 0.0;
             FlDue due;
@@ -356,19 +360,19 @@ static void attention_is_kept_in_steps_and_nonsense_is_none(void **state)
 {
     (void)state;
     Stage s;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     open_stage(&s, &send, 1, 1);
     const double said[5] = {0.5, 2.0, -1.0, (double)NAN, 1.0 / 255.0};
     const double kept[5] = {128.0 / 255.0, 1.0, 0.0, 0.0, 1.0 / 255.0};
     for (int32_t i = 0; i < 5; i++) {
-        fl_ledger_attention(s.ledger, 0, 2, said[i]);
-        assert_true(fl_ledger_attention_of(s.ledger, 0, 2) == kept[i]);
+        fl__ledger_attention(s.ledger, 0, 2, said[i]);
+        assert_true(fl__ledger_attention_of(s.ledger, 0, 2) == kept[i]);
     }
-    assert_int_equal(fl_ledger_class(s.ledger, 0, 2), FL_CLASS_FOCUS); // under base all are
+    assert_int_equal(fl__ledger_class(s.ledger, 0, 2), FL_CLASS_FOCUS); // under base all are
     fl_ledger_receiver_end(s.ledger, 2);
-    assert_true(fl_ledger_attention_of(s.ledger, 0, 2) == 0.0);
-    FlFocusDef bad = {0, 0.5};
-    assert_int_equal(fl_ledger_focus(s.ledger, &bad), FL_BAD_VALUE);
+    assert_true(fl__ledger_attention_of(s.ledger, 0, 2) == 0.0);
+    FlFocusDef bad = {.frame_ns = 0, .share = 0.5};
+    assert_int_equal(fl__ledger_focus(s.ledger, &bad), FL_BAD_VALUE);
     fl_ledger_destroy(s.ledger);
 }
 

@@ -2,6 +2,7 @@
 // counts is the integral of |exported - placed|, done from scratch over the full paths.
 #include "send/private.h"
 
+#include "motion/motion.h"
 #include "unit/support.h"
 
 // ---------------------------------------------------------------- the twin
@@ -235,7 +236,8 @@ static void the_error_is_that_of_a_twin_which_forgets_nothing(void **state)
         def.receiver_capacity = RECEIVERS;
         def.path_capacity = 1024;
         def.shown_capacity = 64;
-        FlSend send = fl_send_base_every(1 + run % 3);
+        FlSend send = fl_send_make(FL_SEND_BASE);
+        send.every = 1 + run % 3;
         scene_begin((uint64_t)run, &def, &send);
         scene.age_ns = run % 2 == 0 ? 0 : random_span(&scene.random, 6.0, 8.7);
         FlTime now = FL_SEC(1);
@@ -263,18 +265,74 @@ static void the_error_is_that_of_a_twin_which_forgets_nothing(void **state)
             assert_int_equal(fl_ledger_receiver(scene.ledger, r).late, 0);
             assert_int_equal(fl_ledger_receiver(scene.ledger, r).contradictions, 0);
         }
-        assert_int_equal(fl_ledger_counts(scene.ledger).forgotten, 0);
+        assert_int_equal(fl__ledger_counts(scene.ledger).forgotten, 0);
         fl_ledger_destroy(scene.ledger);
     }
     check_worst(&worst, 1e-9, "relative difference to the twin");
 }
 
-// ---------------------------------------------------------------- reports out of order, and lies
+// ---------------------------------------------------------------- arcs, shared among receivers
 
-static FlMotion moving(FlTime time, double x, double vx)
+enum { CROWD = 64, ARCS = 12 };
+
+// Two in a row stay further apart than they go in a tenth of a second.
+static FlMotion random_arc(FlRandom *random, FlTime time)
 {
-    FlState state = {.time = time, .position = {x, 0.0, 0.0}, .velocity = {vx, 0.0, 0.0}};
-    return fl_motion_make(FL_MODEL_LINEAR, &state);
+    FlState state = {.time = time};
+    double side = time / FL_MS(50) % 2 == 0 ? -1.0 : 1.0;
+    state.position = fl_vec3(side * fl_random_between(random, 1.0, 5.0), 0.0, 0.0);
+    state.velocity = fl_vec3(fl_random_between(random, -10.0, 10.0), 5.0, 0.0);
+    state.turn_rate = fl_random_between(random, 0.5, 3.0);
+    return fl_motion_make(FL_MODEL_CIRCULAR, &state);
+}
+
+// When receiver r gets what was exported `way` before: one shortly after the other, before the
+// other, or anyhow.
+static FlTime arrival_of(FlRandom *random, int32_t order, int32_t r, FlTime way)
+{
+    FlTime apart = order == 0 ? r : order == 1 ? CROWD - r : (FlTime)fl_random_below(random, CROWD);
+    return way + apart * FL_US(70);
+}
+
+static void arrivals_in_any_order_share_the_integrals_of_arcs(void **state)
+{
+    (void)state;
+    FlRandom random = {.seed = 12};
+    Worst worst = {0};
+    for (int32_t order = 0; order < 3; order++) {
+        FlLedgerDef def = fl_ledger_def_default();
+        def.receiver_capacity = CROWD;
+        FlSend send = fl_send_make(FL_SEND_BASE);
+        FlLedger *ledger;
+        assert_int_equal(fl_ledger_create(&def, &ledger), FL_OK);
+        fl_ledger_entity_begin(ledger, 0, &send);
+        double want[CROWD] = {0.0};
+        FlMotion before = random_arc(&random, FL_SEC(1));
+        fl_ledger_export(ledger, 0, &before, 1, before.time);
+        for (int32_t i = 0; i < ARCS; i++) {
+            FlMotion next = random_arc(&random, before.time + FL_MS(50));
+            FlTime way = (FlTime)fl_random_below(&random, 30) * FL_MS(1);
+            fl_ledger_export(ledger, 0, &next, 1, next.time);
+            for (int32_t r = 0; r < CROWD; r++) {
+                fl_ledger_watch(ledger, 0, r, true, next.time);
+                fl_ledger_clock_error(ledger, r, FL_MS(1));
+                FlDue due;
+                assert_true(fl_ledger_due(ledger, r, 0, &due));
+                FlTime arrived = next.time + arrival_of(&random, order, r, way);
+                fl_ledger_sent(ledger, r, due, next.time);
+                fl_ledger_arrived(ledger, r, due, next.time, arrived, arrived);
+                want[r] += i > 0 ? fl__distance_integral(&next, &before, next.time, arrived) : 0.0;
+            }
+            before = next;
+        }
+        for (int32_t r = 0; r < CROWD; r++) {
+            FlLedgerView view;
+            assert_true(fl_ledger_read(ledger, 0, r, before.time, &view));
+            worst_note(&worst, fabs(view.cumulative - want[r]) / want[r], r);
+        }
+        fl_ledger_destroy(ledger);
+    }
+    check_worst(&worst, 1e-9, "relative difference to integrals of one's own");
 }
 
 // A ledger with one entity that one receiver watches.
@@ -288,6 +346,64 @@ static FlLedger *small_ledger(const FlSend *send)
     fl_ledger_entity_begin(ledger, 0, send);
     fl_ledger_watch(ledger, 0, 0, true, 0);
     return ledger;
+}
+
+static FlFade random_fade(FlRandom *random)
+{
+    return (FlFade){
+        .trust = (uint8_t)fl_random_below(random, FL_FADE_TRUSTS),
+        .level = (uint8_t)(1 + fl_random_below(random, FL_FADE_CODES - 1)),
+        .vertical = (uint8_t)fl_random_below(random, FL_FADE_CODES),
+        .curve = (uint8_t)fl_random_below(random, FL_FADE_CODES),
+    };
+}
+
+// Most fade later than they are shown, and share integrals; the others do not.
+static void an_update_that_fades_counts_as_it_is_shown_whenever_it_arrives(void **state)
+{
+    (void)state;
+    FlRandom random = {.seed = 31};
+    Worst worst = {0};
+    for (int32_t run = 0; run < 40; run++) {
+        FlSend send = fl_send_make(FL_SEND_BASE);
+        FlLedger *ledger = small_ledger(&send);
+        FlMotion before = {0};
+        FlPiece placed = {0};
+        double want = 0.0;
+        FlTime now = FL_SEC(1);
+        for (int32_t i = 0; i < 30; i++) {
+            FlMotion next = random_arc(&random, now);
+            next.fade = random_fade(&random);
+            fl_ledger_export(ledger, 0, &next, 1, now);
+            FlDue due;
+            assert_true(fl_ledger_due(ledger, 0, 0, &due));
+            FlTime arrived = now + (FlTime)fl_random_below(&random, 120) * FL_MS(1);
+            fl_ledger_sent(ledger, 0, due, now);
+            fl_ledger_arrived(ledger, 0, due, now, arrived, arrived);
+            if (i > 0) {
+                want += fl__distance_integral(&before, &placed.motion, placed.from, now);
+                want += fl__distance_integral(&next, &placed.motion, now, arrived);
+            }
+            before = next;
+            placed = fl_piece_placed(&next, 1, arrived);
+            bool long_silence = fl_random_below(&random, 4) == 0;
+            now = arrived + (FlTime)fl_random_below(&random, long_silence ? 4000 : 200) * FL_MS(1);
+            now += FL_MS(1);
+        }
+        FlLedgerView view;
+        assert_true(fl_ledger_read(ledger, 0, 0, before.time, &view));
+        worst_note(&worst, fabs(view.cumulative - want) / want, run);
+        fl_ledger_destroy(ledger);
+    }
+    check_worst(&worst, 1e-9, "relative difference to what is shown");
+}
+
+// ---------------------------------------------------------------- reports out of order, and lies
+
+static FlMotion moving(FlTime time, double x, double vx)
+{
+    FlState state = {.time = time, .position = {x, 0.0, 0.0}, .velocity = {vx, 0.0, 0.0}};
+    return fl_motion_make(FL_MODEL_LINEAR, &state);
 }
 
 static FlDue export_and_send(FlLedger *ledger, double x, double vx, FlTime now)
@@ -309,7 +425,7 @@ static FlDue export_and_send(FlLedger *ledger, double x, double vx, FlTime now)
 static void reports_later_than_memory_are_counted_and_do_no_harm(void **state)
 {
     (void)state;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlLedger *ledger = small_ledger(&send);
     FlDue due[8];
     for (int32_t i = 0; i < 8; i++) {
@@ -332,7 +448,7 @@ static void reports_later_than_memory_are_counted_and_do_no_harm(void **state)
 static void a_report_that_cannot_be_true_changes_nothing(void **state)
 {
     (void)state;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlLedger *ledger = small_ledger(&send);
     fl_ledger_clock_error(ledger, 0, FL_MS(5));
     FlDue due = export_and_send(ledger, 0.0, 1.0, FL_SEC(1));
@@ -359,14 +475,14 @@ static void a_report_that_cannot_be_true_changes_nothing(void **state)
     assert_int_equal(fl_ledger_receiver(ledger, 0).reports, honest.reports + 1);
     fl_ledger_arrived(ledger, 0, due, FL_SEC(3), FL_SEC(3) + FL_MS(300), FL_SEC(4));
     assert_int_equal(fl_ledger_receiver(ledger, 0).reports, honest.reports + 1);
-    assert_int_equal(fl_ledger_counts(ledger).stray, 1);
+    assert_int_equal(fl__ledger_counts(ledger).stray, 1);
     fl_ledger_destroy(ledger);
 }
 
 static void losing_the_newest_makes_it_due_again(void **state)
 {
     (void)state;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlLedger *ledger = small_ledger(&send);
     FlDue first = export_and_send(ledger, 0.0, 1.0, FL_SEC(1));
     FlDue second = export_and_send(ledger, 1.0, 1.0, FL_SEC(2));
@@ -391,7 +507,7 @@ static void with_steady_delays_the_estimate_is_the_truth(void **state)
     Worst worst = {0};
     int32_t runs = CASES(100);
     for (int32_t run = 0; run < runs; run++) {
-        FlSend send = fl_send_base();
+        FlSend send = fl_send_make(FL_SEND_BASE);
         FlLedgerDef def = fl_ledger_def_default();
         def.entity_capacity = 1;
         def.receiver_capacity = 3;
@@ -446,7 +562,7 @@ static void seen_is_the_newest_that_had_arrived(void **state)
     def.shown_capacity = 128;
     int32_t found = 0;
     for (int32_t run = 0; run < 20; run++) {
-        FlSend send = fl_send_base();
+        FlSend send = fl_send_make(FL_SEND_BASE);
         scene_begin((uint64_t)run + 2000, &def, &send);
         scene_watch(0, true, 0);
         FlTime now = FL_SEC(1);
@@ -485,7 +601,7 @@ static void seen_is_the_newest_that_had_arrived(void **state)
 static void serials_are_never_used_twice_and_old_fates_find_nothing(void **state)
 {
     (void)state;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlLedger *ledger = small_ledger(&send);
     FlMotion motion = moving(FL_SEC(1), 0.0, 1.0);
     uint32_t last = 0;
@@ -514,21 +630,21 @@ static void serials_are_never_used_twice_and_old_fates_find_nothing(void **state
         assert_true(fl_ledger_read(ledger, 0, 0, FL_SEC(2), &view));
         assert_int_equal(view.arrived + view.lost, 0);
     }
-    assert_int_equal(fl_ledger_counts(ledger).stray, 15);
+    assert_int_equal(fl__ledger_counts(ledger).stray, 15);
     fl_ledger_destroy(ledger);
 }
 
 static void exports_out_of_order_or_not_finite_are_refused(void **state)
 {
     (void)state;
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlLedger *ledger = small_ledger(&send);
     FlDue due = export_and_send(ledger, 0.0, 1.0, FL_SEC(5));
     FlMotion older = moving(FL_SEC(4), 0.0, 1.0);
     FlMotion broken = moving(FL_SEC(6), (double)NAN, 1.0);
     fl_ledger_export(ledger, 0, &older, 1, FL_SEC(6));
     fl_ledger_export(ledger, 0, &broken, 1, FL_SEC(6));
-    assert_int_equal(fl_ledger_counts(ledger).refused, 2);
+    assert_int_equal(fl__ledger_counts(ledger).refused, 2);
     assert_null(fl_ledger_exported(ledger, 0, due.serial + 1));
     fl_ledger_export(ledger, 0, &broken, FL_LIFE_NONE, FL_SEC(6)); // the end has no motion
     assert_non_null(fl_ledger_exported(ledger, 0, due.serial + 1));
@@ -546,7 +662,7 @@ static void what_is_due_is_found_among_many(void **state)
     def.path_capacity = 8;
     FlLedger *ledger;
     assert_int_equal(fl_ledger_create(&def, &ledger), FL_OK);
-    FlSend send = fl_send_base();
+    FlSend send = fl_send_make(FL_SEND_BASE);
     FlMotion motion = moving(FL_SEC(1), 0.0, 1.0);
     static bool owed[ENTITIES][MANY];
     memset(owed, 0, sizeof owed);
@@ -618,7 +734,7 @@ static void a_pair_takes_128_bytes_and_memory_is_as_documented(void **state)
 {
     (void)state;
     FlLedgerDef def = fl_ledger_def_default();
-    FlLedgerMemory memory = fl_ledger_memory(&def);
+    FlLedgerMemory memory = fl__ledger_memory(&def);
     assert_true(memory.pair <= 128);
     Counter counter = {0};
     def.alloc.alloc_fn = counted_alloc;
@@ -748,6 +864,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_is_that_of_a_twin_which_forgets_nothing),
+        cmocka_unit_test(arrivals_in_any_order_share_the_integrals_of_arcs),
+        cmocka_unit_test(an_update_that_fades_counts_as_it_is_shown_whenever_it_arrives),
         cmocka_unit_test(reports_later_than_memory_are_counted_and_do_no_harm),
         cmocka_unit_test(a_report_that_cannot_be_true_changes_nothing),
         cmocka_unit_test(losing_the_newest_makes_it_due_again),

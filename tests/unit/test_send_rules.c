@@ -2,6 +2,8 @@
 // theorem of the fairness paper.
 #include "fairlead/send.h"
 
+#include "motion/motion.h"
+#include "send/send.h"
 #include "unit/support.h"
 
 // ---------------------------------------------------------------- a rig to run policies on
@@ -125,7 +127,7 @@ static void rig_export(FlTime now)
     double seconds = rig.triggers == 0 ? 0.0 : fl_span_seconds(now - rig.truth.time);
     rig.truth.position = fl_vec3_add_scaled(rig.truth.position, rig.truth.velocity, seconds);
     rig.heading += fl_random_between(&rig.random, -0.6, 0.9);
-    rig.truth.velocity = fl_vec3(10.0 * fl_cos(rig.heading), 10.0 * fl_sin(rig.heading), 0.0);
+    rig.truth.velocity = fl_vec3(10.0 * fl__cos(rig.heading), 10.0 * fl__sin(rig.heading), 0.0);
     rig.truth.time = now;
     FlMotion motion = fl_motion_make(FL_MODEL_LINEAR, &rig.truth);
     fl_ledger_export(rig.ledger, 0, &motion, 1, now);
@@ -165,7 +167,7 @@ static void check_nobody_waits(FlTime now)
 {
     for (int32_t r = 0; r < rig.count; r++) {
         if (rig.watches[r]) {
-            assert_true(now - rig.served[r] <= rig.send.patience_ns + FL_SEC(1));
+            assert_true(now - rig.served[r] <= rig.send.starvation_ns + FL_SEC(1));
         }
     }
 }
@@ -180,7 +182,7 @@ static void nobody_starves_whoever_comes_and_goes(void **state)
         FlRandom weights = random_stream(9000 + (uint64_t)run);
         send.weights.recent = (uint8_t)fl_random_below(&weights, 5);
         send.weights.waiting = (uint8_t)fl_random_below(&weights, 3);
-        send.weights.accumulated = fl_send_valid(&send) ? send.weights.accumulated : 1;
+        send.weights.accumulated = fl__send_valid(&send) ? send.weights.accumulated : 1;
         rig_begin(&send, 2 + run % 9, (uint64_t)run);
         rig.jitter = FL_MS(50);
         rig.silent[1] = run % 2 == 0;
@@ -325,7 +327,7 @@ static void budgets_are_kept_for_any_number_of_receivers(void **state)
             // a few receivers by chance: three standard deviations of it
             double allowed = 0.03 * want + counts[k] + 3.0 * sqrt(want);
             assert_true((double)rig.sent <= want + allowed);
-            if (send.knob < 100) { // which does not spend what would make it less fair
+            if (send.fairness_percent < 100) { // which does not spend what would make it less fair
                 assert_true((double)rig.sent >= want - allowed);
             }
             fl_ledger_destroy(rig.ledger);
@@ -337,7 +339,8 @@ static void base_over_k_sends_every_kth(void **state)
 {
     (void)state;
     for (int32_t k = 1; k < 9; k++) {
-        FlSend send = fl_send_base_every(k);
+        FlSend send = fl_send_make(FL_SEND_BASE);
+        send.every = k;
         rig_begin(&send, 4, 1);
         for (int32_t r = 0; r < 4; r++) {
             rig_watch(r, true, 0);
@@ -423,7 +426,7 @@ static void any_send(Anything *any, int32_t receiver)
     for (int32_t from = 0; fl_ledger_due(any->ledger, receiver, from, &due);
          from = due.entity + 1) {
         assert_true(any->live[due.entity]);
-        assert_true(fl_ledger_watches(any->ledger, due.entity, receiver));
+        assert_true(fl__ledger_watches(any->ledger, due.entity, receiver));
         assert_non_null(fl_ledger_exported(any->ledger, due.entity, due.serial));
         fl_ledger_sent(any->ledger, receiver, due, any->now);
         any->kept[fl_random_below(&any->random, ANY_KEPT)] = due;
@@ -465,7 +468,7 @@ static void any_begin_or_end(Anything *any, int32_t entity)
         FlSend send;
         uint64_t policy = fl_random_below(&any->random, (uint64_t)POLICIES);
         assert_int_equal(fl_send_parse(every_policy[policy], &send), FL_OK);
-        send.share_cap = fl_random_unit(&any->random);
+        send.share_cap = fl_random_between(&any->random, 0.0, 1.0);
         fl_ledger_entity_begin(any->ledger, entity, &send);
     }
     any->live[entity] = !any->live[entity];
@@ -526,9 +529,9 @@ static void theorem_4_1_holds_at_every_scheduling_instant(void **state)
     Worst worst = {0};
     int32_t runs = CASES(50);
     for (int32_t run = 0; run < runs; run++) {
-        FlSend send = fl_send_schedule1(FL_FORM_MAIN);
+        FlSend send = fl_send_make(FL_SEND_SCHEDULE1);
         send.longest_ns = FL_SEC(100000);
-        send.patience_ns = FL_FOREVER;
+        send.starvation_ns = FL_FOREVER;
         int32_t count = 2 + run % 6;
         rig_begin(&send, count, 500 + (uint64_t)run);
         for (int32_t r = 0; r < count; r++) {
@@ -555,7 +558,7 @@ static void theorem_4_1_holds_at_every_scheduling_instant(void **state)
                     FlLedgerView view;
                     assert_true(fl_ledger_read(rig.ledger, 0, r, now, &view));
                     double sum = view.cumulative;
-                    sum += step == 0 ? 0.0 : fl_distance_integral(&motion, &before, now, expected);
+                    sum += step == 0 ? 0.0 : fl__distance_integral(&motion, &before, now, expected);
                     least = sum < least ? sum : least;
                     most = sum > most ? sum : most;
                     fl_ledger_sent(rig.ledger, r, due, at);

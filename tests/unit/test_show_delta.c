@@ -1,6 +1,9 @@
 // A Δ that changes: shown time, the message, and one peer's part in agreeing on it.
 #include "fairlead/show.h"
 
+#include "show/show.h"
+
+#include "lab/figures/jumps.h"
 #include "support.h"
 
 static FlShowDef adaptive(FlTime delta, double warp)
@@ -19,7 +22,7 @@ static void a_change_begins_when_agreed_and_ends_at_the_new_delta(void **state)
     (void)state;
     FlShow show;
     FlShowDef def = adaptive(FL_MS(100), 0.1);
-    fl_show_init_with(&show, &def);
+    fl_show_init(&show, &def);
     assert_true(fl_show_delta(&show, FL_MS(60), FL_SEC(10)));
     assert_int_equal(fl_show_time(&show, FL_SEC(9)), FL_SEC(9) - FL_MS(100));
     assert_int_equal(fl_show_time(&show, FL_SEC(10)), FL_SEC(10) - FL_MS(100));
@@ -42,7 +45,7 @@ static void shown_time_never_goes_back_nor_runs_faster_than_the_warp(void **stat
         FlShow show;
         double warp = fl_random_between(&random, 0.01, 0.5);
         FlShowDef def = adaptive(random_time(&random, 0, FL_MS(500)), warp);
-        fl_show_init_with(&show, &def);
+        fl_show_init(&show, &def);
         FlTime now = FL_SEC(100);
         FlTime shown = fl_show_time(&show, now);
         for (int32_t k = 0; k < 400; k++) {
@@ -74,8 +77,8 @@ static void those_told_at_different_times_show_the_same_time(void **state)
     FlShow early;
     FlShow late;
     FlShowDef def = adaptive(FL_MS(100), 0.08);
-    fl_show_init_with(&early, &def);
-    fl_show_init_with(&late, &def);
+    fl_show_init(&early, &def);
+    fl_show_init(&late, &def);
     FlTime from = FL_SEC(1);
     for (int32_t k = 0; k < 100; k++) {
         FlTime delta = FL_MS(random_time(&random, 20, 150));
@@ -95,8 +98,8 @@ static void a_change_that_replaces_another_is_as_if_that_had_never_been(void **s
     FlShow straight;
     FlShow wavering;
     FlShowDef def = adaptive(FL_MS(100), 0.08);
-    fl_show_init_with(&straight, &def);
-    fl_show_init_with(&wavering, &def);
+    fl_show_init(&straight, &def);
+    fl_show_init(&wavering, &def);
     assert_true(fl_show_delta(&straight, FL_MS(150), FL_MS(1000)));
     assert_true(fl_show_delta(&wavering, FL_MS(150), FL_MS(1000)));
     assert_true(fl_show_delta(&wavering, FL_MS(20), FL_MS(1300))); // the first is still under way
@@ -113,10 +116,10 @@ static void a_change_of_delta_makes_no_jump_on_screen(void **state)
     FlRandom random = random_stream(7302);
     for (int32_t i = 0; i < CASES(50); i++) {
         FlShow show;
-        FlJumps jumps;
+        Jumps jumps;
         FlShowDef def = adaptive(FL_MS(100), 0.08);
-        fl_show_init_with(&show, &def);
-        fl_jumps_init(&jumps, 20.0);
+        fl_show_init(&show, &def);
+        jumps_init(&jumps, 20.0);
         for (int32_t frame = 0; frame < 1200; frame++) {
             FlTime now = frame * FL_SEC(1) / 60;
             FlState truth = {.time = now, .velocity = {20.0, 0.0, 0.0}};
@@ -128,7 +131,7 @@ static void a_change_of_delta_makes_no_jump_on_screen(void **state)
             }
             FlPose pose;
             if (fl_show_pose(&show, now, &pose) == FL_OK) {
-                assert_false(fl_jumps_see(&jumps, now, pose.position, 0));
+                assert_false(jumps_see(&jumps, now, pose.position, 0));
                 assert_true(fabs(pose.velocity.x - 20.0) <= 1.6 + 1e-9);
             }
         }
@@ -151,14 +154,14 @@ static void a_message_survives_the_wire_and_nothing_else_is_read(void **state)
         uint8_t bytes[FL_DELTA_BYTES];
         FlWriter w;
         fl_writer_init(&w, bytes, sizeof bytes);
-        fl_delta_encode(&w, &msg);
+        fl__delta_encode(&w, &msg);
         assert_false(w.failed);
         assert_int_equal(fl_writer_size(&w), FL_DELTA_BYTES);
         for (int32_t size = 0; size <= FL_DELTA_BYTES; size++) {
             FlReader r;
             FlDeltaMsg back;
             fl_reader_init(&r, bytes, size);
-            assert_int_equal(fl_delta_decode(&r, &back), size == FL_DELTA_BYTES);
+            assert_int_equal(fl__delta_decode(&r, &back), size == FL_DELTA_BYTES);
             FlDeltaMsg want = {0};
             want = size == FL_DELTA_BYTES ? msg : want;
             assert_memory_equal(&back, &want, sizeof back);
@@ -181,13 +184,13 @@ static void what_no_encoder_writes_no_decoder_reads(void **state)
         bool fits = (bits >> 16 & 2047) <= 2000 && (bits >> 38 & 3) == 0;
         uint64_t older = bits >> 27 & 2047;
         fits = fits && (older <= 2000 || older == FL_DELTA_UNKNOWN);
-        assert_int_equal(fl_delta_decode(&r, &msg), fits);
+        assert_int_equal(fl__delta_decode(&r, &msg), fits);
         if (fits) {
             read++;
             uint8_t again[FL_DELTA_BYTES];
             FlWriter w;
             fl_writer_init(&w, again, sizeof again);
-            fl_delta_encode(&w, &msg);
+            fl__delta_encode(&w, &msg);
             assert_memory_equal(bytes, again, sizeof again);
         }
     }
@@ -195,6 +198,17 @@ static void what_no_encoder_writes_no_decoder_reads(void **state)
 }
 
 // ---------------------------------------------------------------- one peer
+
+static void receive(FlDeltaControl *control, const FlDeltaMsg *msg, FlTime now)
+{
+    uint8_t bytes[FL_DELTA_BYTES + 1] = {0};
+    FlWriter w;
+    fl_writer_init(&w, bytes, FL_DELTA_BYTES);
+    fl__delta_encode(&w, msg);
+    assert_false(fl_delta_control_receive(control, bytes, FL_DELTA_BYTES - 1, now));
+    assert_false(fl_delta_control_receive(control, bytes, FL_DELTA_BYTES + 1, now));
+    assert_true(fl_delta_control_receive(control, bytes, FL_DELTA_BYTES, now));
+}
 
 static FlDeltaDef plain_def(void)
 {
@@ -250,31 +264,35 @@ static void what_is_agreed_holds_from_the_third_period_on(void **state)
     (void)state;
     FlDeltaControl control;
     FlDeltaChange change;
-    FlDeltaMsg msg;
+    uint8_t bytes[FL_DELTA_BYTES];
     FlDeltaDef def = plain_def();
     fl_delta_control_init(&control, &def);
     FlTime start = FL_SEC(50); // period 100
     assert_false(fl_delta_control_update(&control, start, &change));
-    FlDeltaMsg heard = {100, 70, FL_DELTA_UNKNOWN};
-    fl_delta_control_hear(&control, &heard, start + FL_MS(10));
-    FlDeltaMsg more = {101, 30, 90}; // told by somebody a little ahead
-    fl_delta_control_hear(&control, &more, start + FL_MS(499));
-    assert_true(fl_delta_control_speak(&control, start + FL_MS(500), &msg));
+    FlDeltaMsg first = {100, 70, FL_DELTA_UNKNOWN};
+    receive(&control, &first, start + FL_MS(10));
+    FlDeltaMsg more = {101, 30, 90}; // from a peer a little ahead
+    receive(&control, &more, start + FL_MS(499));
+    assert_true(fl_delta_control_next(&control, start + FL_MS(500), bytes));
+    FlDeltaMsg msg;
+    FlReader r;
+    fl_reader_init(&r, bytes, sizeof bytes);
+    assert_true(fl__delta_decode(&r, &msg));
     assert_int_equal(msg.period, 101);
     assert_int_equal(msg.newer, 30);
     assert_int_equal(msg.older, 90);
-    assert_false(fl_delta_control_speak(&control, start + FL_MS(510), &msg));
+    assert_false(fl_delta_control_next(&control, start + FL_MS(510), bytes));
     assert_false(fl_delta_control_update(&control, start + FL_MS(999), &change));
     assert_true(fl_delta_control_update(&control, start + FL_MS(1001), &change));
     assert_int_equal(change.delta_ns, FL_MS(90));
     assert_int_equal(change.from, start + FL_MS(1500));
     FlDeltaMsg straggler = {101, 0, 95}; // still in time, and scheduled instead
-    fl_delta_control_hear(&control, &straggler, start + FL_MS(1400));
+    receive(&control, &straggler, start + FL_MS(1400));
     assert_true(fl_delta_control_update(&control, start + FL_MS(1401), &change));
     assert_int_equal(change.delta_ns, FL_MS(95));
     assert_int_equal(change.from, start + FL_MS(1500));
     assert_int_equal(control.stale, 0);
-    fl_delta_control_hear(&control, &heard, start + FL_MS(1501)); // too late
+    receive(&control, &first, start + FL_MS(1501)); // too late
     assert_int_equal(control.stale, 1);
 }
 
@@ -294,12 +312,12 @@ static void a_liar_raises_delta_to_the_limit_and_no_further(void **state)
         msg.period = random_chance(&random, 2) ? (uint16_t)control.period : msg.period;
         msg.newer = (uint16_t)fl_random_below(&random, 2001);
         msg.older = (uint16_t)fl_random_below(&random, 2001);
-        fl_delta_control_hear(&control, &msg, now);
+        receive(&control, &msg, now);
         if (fl_delta_control_update(&control, now, &change)) {
             assert_true(change.delta_ns >= def.low_ns && change.delta_ns <= def.high_ns);
             assert_true(change.from > now);
         }
-        assert_true(fl_delta_control_deadline(&control) <= now + def.period_ns);
+        assert_true(fl__delta_control_deadline(&control) <= now + def.period_ns);
     }
     assert_true(control.stale > 0);
 }
@@ -330,15 +348,15 @@ static void proposals_rise_at_once_and_fall_slowly(void **state)
 static void a_jump_is_a_step_that_top_speed_does_not_allow(void **state)
 {
     (void)state;
-    FlJumps jumps;
-    fl_jumps_init(&jumps, 10.0);
-    assert_false(fl_jumps_see(&jumps, 0, fl_vec3(5.0, 0.0, 0.0), 0));
-    assert_false(fl_jumps_see(&jumps, FL_MS(100), fl_vec3(5.0, 1.0999, 0.0), 0));
-    assert_true(fl_jumps_see(&jumps, FL_MS(200), fl_vec3(5.0, 2.2001, 0.0), 0));
-    assert_false(fl_jumps_see(&jumps, FL_MS(200), fl_vec3(9.0, 9.0, 0.0), 0)); // no time passed
-    assert_false(fl_jumps_see(&jumps, FL_MS(250), fl_vec3((double)NAN, 0.0, 0.0), 0));
-    assert_false(fl_jumps_see(&jumps, FL_MS(300), fl_vec3(99.0, 0.0, 0.0), 1)); // a cut
-    assert_false(fl_jumps_see(&jumps, FL_MS(400), fl_vec3(99.0, 0.0, 1.0), 1));
+    Jumps jumps;
+    jumps_init(&jumps, 10.0);
+    assert_false(jumps_see(&jumps, 0, fl_vec3(5.0, 0.0, 0.0), 0));
+    assert_false(jumps_see(&jumps, FL_MS(100), fl_vec3(5.0, 1.0999, 0.0), 0));
+    assert_true(jumps_see(&jumps, FL_MS(200), fl_vec3(5.0, 2.2001, 0.0), 0));
+    assert_false(jumps_see(&jumps, FL_MS(200), fl_vec3(9.0, 9.0, 0.0), 0)); // no time passed
+    assert_false(jumps_see(&jumps, FL_MS(250), fl_vec3((double)NAN, 0.0, 0.0), 0));
+    assert_false(jumps_see(&jumps, FL_MS(300), fl_vec3(99.0, 0.0, 0.0), 1)); // a cut
+    assert_false(jumps_see(&jumps, FL_MS(400), fl_vec3(99.0, 0.0, 1.0), 1));
     assert_int_equal(jumps.step_count, 3);
     assert_int_equal(jumps.jump_count, 1);
     check_near(jumps.longest, 1.1002, 1e-12);

@@ -1,6 +1,7 @@
 // Smooth convergence: what it promises, on the bare curve and on what players see.
 #include "show/private.h"
 
+#include "lab/figures/jumps.h"
 #include "support.h"
 
 typedef struct Case {
@@ -59,7 +60,7 @@ static void its_velocity_is_the_rate_of_its_offset(void **state)
         FlShowGlide glide = fl__glide_make(c.offset, c.velocity, c.seconds, &c.bound);
         // Over a step that is small against both times, wherever it falls: breaks included.
         double at = glide.glide_s * fl_random_between(&random, 0.0, 1.1);
-        at = random_chance(&random, 2) ? glide.drift_s * fl_random_unit(&random) : at;
+        at = random_chance(&random, 2) ? glide.drift_s * fl_random_between(&random, 0.0, 1.0) : at;
         double h = 1e-5 * fmin(glide.glide_s, glide.drift_s > 0.0 ? glide.drift_s : 1.0);
         if (at < h || h < 1e-7 * at) { // too small against the time itself to be told
             continue;
@@ -91,7 +92,8 @@ static void it_never_passes_the_goal_and_never_exceeds_its_speed(void **state)
         double joined = fl_vec3_length(c.bound.velocity);
         double bound = fmax(fmax(had, c.bound.limit), joined + c.bound.least);
         for (int32_t k = 0; k <= 100; k++) {
-            double at = (k < 50 ? glide.drift_s : glide.glide_s) * fl_random_unit(&random);
+            double at =
+                (k < 50 ? glide.drift_s : glide.glide_s) * fl_random_between(&random, 0.0, 1.0);
             FlVec3 offset = fl__glide_offset(&glide, at);
             if (far > 1e-6 * fl_vec3_length(c.velocity) * c.seconds) {
                 double ahead = fl_vec3_dot(offset, c.offset) / far;
@@ -116,7 +118,8 @@ static FlUpdate random_straight(FlRandom *r, FlTime time, uint32_t life)
     state.position = random_vec3(r, 5.0); // anywhere: no network could be that bad
     FlVec3 way = random_vec3(r, 1.0);
     double length = fl_vec3_length(way);
-    state.velocity = fl_vec3_scale(way, TOP_SPEED * fl_random_unit(r) / (length + 1e-9));
+    state.velocity =
+        fl_vec3_scale(way, TOP_SPEED * fl_random_between(r, 0.0, 1.0) / (length + 1e-9));
     state.facing = fl_facing_free(random_quat(r), fl_vec3(0.0, 0.0, 0.0));
     FlUpdate update = {1, life & 3u, fl_motion_make(FL_MODEL_LINEAR, &state)};
     return update;
@@ -130,21 +133,21 @@ static FlShowDef smooth_def(FlRandom *r)
     def.convergence = FL_CONVERGENCE_SMOOTH;
     def.delta_ns = random_time(r, 0, FL_MS(150));
     def.smooth_ns = random_time(r, FL_MS(30), FL_MS(400));
-    def.speed_limit = TOP_SPEED * (1.0 + FL_JUMP_TOLERANCE) * 0.999999;
+    def.speed_limit = TOP_SPEED * (1.0 + JUMP_TOLERANCE) * 0.999999;
     def.snap_distance = (double)INFINITY;
     return def;
 }
 
 // Frames at random times, for one life or more; the worst step over what top speed allows.
-static void watch(FlRandom *r, const FlShow *show, FlTime *now, FlTime until, FlJumps *jumps)
+static void watch(FlRandom *r, const FlShow *show, FlTime *now, FlTime until, Jumps *jumps)
 {
     while (*now < until) {
         *now += random_time(r, FL_US(10), FL_MS(30));
         *now = *now < until ? *now : until - 1;
         FlPose pose;
         if (fl_show_pose(show, *now, &pose) == FL_OK) {
-            assert_true(fl_vec3_length(pose.velocity) <= TOP_SPEED * (1.0 + FL_JUMP_TOLERANCE));
-            (void)fl_jumps_see(jumps, *now, pose.position, fl_show_life(show, *now));
+            assert_true(fl_vec3_length(pose.velocity) <= TOP_SPEED * (1.0 + JUMP_TOLERANCE));
+            (void)jumps_see(jumps, *now, pose.position, fl_show_life(show, *now));
         }
         *now += *now == until - 1 ? 1 : 0;
     }
@@ -157,10 +160,10 @@ static void with_straight_motion_no_jump_is_ever_seen(void **state)
     uint64_t steps = 0;
     for (int32_t i = 0; i < CASES(300); i++) {
         FlShow show;
-        FlJumps jumps;
+        Jumps jumps;
         FlShowDef def = smooth_def(&random);
-        fl_show_init_with(&show, &def);
-        fl_jumps_init(&jumps, TOP_SPEED);
+        fl_show_init(&show, &def);
+        jumps_init(&jumps, TOP_SPEED);
         FlTime stamp = 0;
         FlTime now = 0;
         for (uint32_t k = 0; k < 60; k++) {
@@ -188,7 +191,7 @@ static void position_velocity_and_facing_do_not_break_when_an_update_comes(void 
         FlShow show;
         FlShowDef def = smooth_def(&random);
         def.placement = (FlPlacement)fl_random_below(&random, FL_PLACEMENT_COUNT);
-        fl_show_init_with(&show, &def);
+        fl_show_init(&show, &def);
         FlTime stamp = 0;
         for (int32_t k = 0; k < 6; k++) {
             stamp += random_time(&random, FL_MS(5), FL_MS(300));
@@ -202,7 +205,7 @@ static void position_velocity_and_facing_do_not_break_when_an_update_comes(void 
             if (there == FL_OK && fl_show_pose(&show, arrival, &after) == FL_OK) {
                 worst_note(&moved, fl_vec3_distance(before.position, after.position), i);
                 worst_note(&changed, fl_vec3_distance(before.velocity, after.velocity), i);
-                worst_note(&turned, fl_quat_angle(before.rotation, after.rotation), i);
+                worst_note(&turned, fl__quat_angle(before.rotation, after.rotation), i);
             }
         }
     }

@@ -1,7 +1,17 @@
 // Combinations by name: what they are, and that a race's settings keep their promise.
 #include "fairlead/show.h"
 
+#include <stdio.h>
+
+#include "lab/figures/jumps.h"
+#include "show/show.h"
 #include "support.h"
+
+static const char *const names[] = {
+#define ROW(name, word, hold, placement, convergence) word,
+    FL_SHOW_SCHEME_TABLE(ROW)
+#undef ROW
+};
 
 static void every_scheme_is_found_by_its_name(void **state)
 {
@@ -9,23 +19,54 @@ static void every_scheme_is_found_by_its_name(void **state)
     for (int32_t i = 0; i < FL_SHOW_SCHEME_COUNT; i++) {
         FlShowDef def;
         FlShowDef same = fl_show_def_scheme((FlShowScheme)i);
-        assert_int_equal(fl_show_scheme_find(fl_show_scheme_name((FlShowScheme)i), &def), FL_OK);
+        assert_int_equal(fl__show_parse(names[i], &def), FL_OK);
         assert_int_equal(def.hold, same.hold);
         assert_int_equal(def.placement, same.placement);
         assert_int_equal(def.convergence, same.convergence);
         assert_int_equal(def.delta_ns, FL_MS(100));
         FlShow show;
-        fl_show_init_with(&show, &def); // asserts that all is in range
+        fl_show_init(&show, &def); // asserts that all is in range
+    }
+}
+
+static void any_three_choices_are_found_by_their_words(void **state)
+{
+    (void)state;
+#define WORD(name, word) word,
+    const char *const holds[] = {FL_HOLD_TABLE(WORD)};
+    const char *const placements[] = {FL_PLACEMENT_TABLE(WORD)};
+    const char *const convergences[] = {FL_CONVERGENCE_TABLE(WORD)};
+#undef WORD
+    for (int32_t i = 0; i < FL_HOLD_COUNT * FL_PLACEMENT_COUNT * FL_CONVERGENCE_COUNT; i++) {
+        int32_t h = i % FL_HOLD_COUNT, p = i / FL_HOLD_COUNT % FL_PLACEMENT_COUNT;
+        int32_t c = i / FL_HOLD_COUNT / FL_PLACEMENT_COUNT;
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s/%s/%s", holds[h], placements[p], convergences[c]);
+        FlShowDef def;
+        assert_int_equal(fl__show_parse(text, &def), FL_OK);
+        assert_int_equal(def.hold, h);
+        assert_int_equal(def.placement, p);
+        assert_int_equal(def.convergence, c);
     }
 }
 
 static void an_unknown_name_gives_the_default(void **state)
 {
     (void)state;
-    const char *const names[] = {"", "n", "NC", "dr ", "dr+", "best2"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *const unknown[] = {"",
+                                   "n",
+                                   "NC",
+                                   "dr ",
+                                   "dr+",
+                                   "best2",
+                                   "at_once",
+                                   "at_once/snap",
+                                   "at_once/snap/later",
+                                   "at_once/snap/steps/",
+                                   "/snap/steps"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         FlShowDef def;
-        assert_int_equal(fl_show_scheme_find(names[i], &def), FL_NOT_FOUND);
+        assert_int_equal(fl__show_parse(unknown[i], &def), FL_NOT_FOUND);
         assert_int_equal(def.placement, FL_PLACEMENT_TIMESTAMPED);
         assert_int_equal(def.hold, FL_HOLD_AT_ONCE);
     }
@@ -35,22 +76,22 @@ static void the_schemes_are_the_papers(void **state)
 {
     (void)state;
     FlShowDef def;
-    assert_int_equal(fl_show_scheme_find("nc", &def), FL_OK);
+    assert_int_equal(fl__show_parse("nc", &def), FL_OK);
     assert_int_equal(def.hold, FL_HOLD_AT_ONCE);
     assert_int_equal(def.placement, FL_PLACEMENT_SNAP);
-    assert_int_equal(fl_show_scheme_find("causality", &def), FL_OK);
+    assert_int_equal(fl__show_parse("causality", &def), FL_OK);
     assert_int_equal(def.hold, FL_HOLD_CAUSALITY);
     assert_int_equal(def.placement, FL_PLACEMENT_SNAP);
-    assert_int_equal(fl_show_scheme_find("dr", &def), FL_OK);
+    assert_int_equal(fl__show_parse("dr", &def), FL_OK);
     assert_int_equal(def.hold, FL_HOLD_AT_ONCE);
     assert_int_equal(def.placement, FL_PLACEMENT_FIRST_ORDER);
-    assert_int_equal(fl_show_scheme_find("dr+causality", &def), FL_OK);
+    assert_int_equal(fl__show_parse("dr+causality", &def), FL_OK);
     assert_int_equal(def.hold, FL_HOLD_RECKONED);
     assert_int_equal(def.placement, FL_PLACEMENT_FIRST_ORDER);
-    assert_int_equal(fl_show_scheme_find("adaptive", &def), FL_OK);
+    assert_int_equal(fl__show_parse("adaptive", &def), FL_OK);
     assert_int_equal(def.hold, FL_HOLD_ADAPTIVE);
-    FlShowDef racing = fl_show_def_racing();
-    assert_int_equal(fl_show_scheme_find("best", &def), FL_OK);
+    FlShowDef racing = fl_show_def_scheme(FL_SHOW_SCHEME_BEST);
+    assert_int_equal(fl__show_parse("best", &def), FL_OK);
     assert_int_equal(def.hold, racing.hold);
     assert_int_equal(def.convergence, racing.convergence);
     assert_int_equal(racing.convergence, FL_CONVERGENCE_SMOOTH);
@@ -69,11 +110,11 @@ static void a_race_shows_no_visible_jump(void **state)
     FlRandom random = random_stream(7900);
     uint64_t steps = 0;
     for (int32_t i = 0; i < CASES(60); i++) {
-        FlShowDef def = fl_show_def_racing();
+        FlShowDef def = fl_show_def_scheme(FL_SHOW_SCHEME_BEST);
         FlShow show;
-        FlJumps jumps;
-        fl_show_init_with(&show, &def);
-        fl_jumps_init(&jumps, TOP_SPEED);
+        Jumps jumps;
+        fl_show_init(&show, &def);
+        jumps_init(&jumps, TOP_SPEED);
         FlState car = {.velocity = {20.0, 0.0, 0.0}};
         FlTime due = 0;
         FlUpdate update = {0};
@@ -96,7 +137,7 @@ static void a_race_shows_no_visible_jump(void **state)
             }
             FlPose pose;
             if (fl_show_pose(&show, now, &pose) == FL_OK) {
-                assert_false(fl_jumps_see(&jumps, now, pose.position, 0));
+                assert_false(jumps_see(&jumps, now, pose.position, 0));
             }
         }
         steps += jumps.step_count;
@@ -109,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_scheme_is_found_by_its_name),
+        cmocka_unit_test(any_three_choices_are_found_by_their_words),
         cmocka_unit_test(an_unknown_name_gives_the_default),
         cmocka_unit_test(the_schemes_are_the_papers),
         cmocka_unit_test(a_race_shows_no_visible_jump),

@@ -6,6 +6,8 @@
 // then; some receivers go by another clock, so that motions begin out of order.
 #include "fairlead/show.h"
 
+#include "motion/motion.h"
+
 #include "support.h"
 
 #define HISTORY 160
@@ -163,8 +165,8 @@ static void between(const FlMotion *a, const FlMotion *b, FlTime at, FlVec3 *pos
 {
     double h = seconds_between(b->time, a->time);
     double x = seconds_between(at, a->time) / h;
-    FlVec3 va = fl_motion_velocity(a, a->time);
-    FlVec3 vb = fl_motion_velocity(b, b->time);
+    FlVec3 va = fl__motion_velocity(a, a->time);
+    FlVec3 vb = fl__motion_velocity(b, b->time);
     *position = fl_vec3_scale(a->position, (1 + 2 * x) * (1 - x) * (1 - x));
     *position = fl_vec3_add_scaled(*position, va, h * x * (1 - x) * (1 - x));
     *position = fl_vec3_add_scaled(*position, b->position, x * x * (3 - 2 * x));
@@ -179,7 +181,7 @@ static void placed_at(const Twin *twin, Choice c, FlTime at, FlVec3 *position, F
 {
     const FlMotion *motion = &twin->heard[c.used].motion;
     *position = fl_motion_position(motion, at);
-    *velocity = fl_motion_velocity(motion, at);
+    *velocity = fl__motion_velocity(motion, at);
     switch (twin->show->def.placement) {
     case FL_PLACEMENT_SNAP:
         *position = motion->position;
@@ -297,13 +299,13 @@ static void off_start(const Twin *twin, Off *off, FlTime at, FlVec3 offset, FlVe
     }
 }
 
-typedef struct Telling {
+typedef struct EntityHint {
     bool any;
     Choice choice;
     Off off;
-} Telling;
+} EntityHint;
 
-static void picture_at(const Twin *twin, const Telling *telling, FlTime at, FlVec3 *position,
+static void picture_at(const Twin *twin, const EntityHint *telling, FlTime at, FlVec3 *position,
                        FlVec3 *velocity)
 {
     FlVec3 offset, excess;
@@ -313,13 +315,13 @@ static void picture_at(const Twin *twin, const Telling *telling, FlTime at, FlVe
     *velocity = fl_vec3_add(*velocity, excess);
 }
 
-static void retell(const Twin *twin, Telling *telling, int32_t known, FlTime at)
+static void retell(const Twin *twin, EntityHint *telling, int32_t known, FlTime at)
 {
     Choice choice = choose(twin, known, at);
     if (choice.used < 0 || (telling->any && same_choice(choice, telling->choice))) {
         return;
     }
-    Telling next = {.any = true, .choice = choice};
+    EntityHint next = {.any = true, .choice = choice};
     next.off.from = at;
     next.off.ramp_s = 1.0; // of nothing
     next.off.whole_s = 2.0;
@@ -335,7 +337,8 @@ static void retell(const Twin *twin, Telling *telling, int32_t known, FlTime at)
 }
 
 // All beginnings of motions up to `until`, in order, among those known.
-static void pass_time(const Twin *twin, Telling *telling, int32_t known, FlTime after, FlTime until)
+static void pass_time(const Twin *twin, EntityHint *telling, int32_t known, FlTime after,
+                      FlTime until)
 {
     for (;;) {
         FlTime next = FL_FOREVER;
@@ -353,7 +356,7 @@ static void pass_time(const Twin *twin, Telling *telling, int32_t known, FlTime 
 
 static bool twin_pose(const Twin *twin, FlTime at, FlVec3 *position, FlVec3 *velocity)
 {
-    Telling telling = {.any = false};
+    EntityHint telling = {.any = false};
     FlTime now = INT64_MIN;
     int32_t known = 0;
     for (; known < twin->count && twin->heard[known].at <= at; known++) {
@@ -452,8 +455,8 @@ static int32_t send_some(FlRandom *r, const Network *n, Flight *flights)
 static FlShowDef random_def(FlRandom *r, int32_t combination)
 {
     FlShowDef def = fl_show_def_default();
-    def.hold = (FlHold)(combination % FL_HOLD_COUNT);
-    combination /= FL_HOLD_COUNT;
+    def.hold = (FlHold)(combination % FL_HOLD_LAGS); // by lags: see test_show.c
+    combination /= FL_HOLD_LAGS;
     def.placement = (FlPlacement)(combination % FL_PLACEMENT_COUNT);
     combination /= FL_PLACEMENT_COUNT;
     def.convergence = (FlConvergence)combination;
@@ -509,7 +512,7 @@ static void play(FlRandom *r, const FlShowDef *def, Tally *tally)
     FlShow show;
     Network network = random_network(r);
     int32_t count = send_some(r, &network, flights);
-    fl_show_init_with(&show, def);
+    fl_show_init(&show, def);
     memset(&twin, 0, sizeof twin);
     twin.show = &show;
     for (int32_t i = 0; i < count; i++) {
@@ -536,7 +539,7 @@ static void every_combination_shows_what_its_definition_says(void **state)
 {
     (void)state;
     Tally tally = {.hash = hash_start()};
-    int32_t combinations = FL_HOLD_COUNT * FL_PLACEMENT_COUNT * FL_CONVERGENCE_COUNT;
+    int32_t combinations = FL_HOLD_LAGS * FL_PLACEMENT_COUNT * FL_CONVERGENCE_COUNT;
     int32_t networks = CASES(15) > 4 ? CASES(15) : 4; // fewer may have nothing to answer
     for (int32_t c = 0; c < combinations; c++) {
         FlRandom random = random_stream(7100 + (uint64_t)c);

@@ -1,6 +1,7 @@
 // One tank: limits, arcs, walls, spawns, reloading, and what it tells the network.
 #include "support.h"
 
+#include "motion/motion.h"
 #include "tanks/tanks.h"
 
 static TanksWorld world_with(TanksRules rules, uint64_t map_seed)
@@ -126,11 +127,11 @@ static void a_steady_turn_is_a_circle_that_prediction_knows(void **state)
         tanks_tank_step(&world, &tank, input);
         FlState now = tanks_tank_state(&world, &tank);
         FlVec3 position = fl_motion_position(&motion, now.time);
-        FlVec3 velocity = fl_motion_velocity(&motion, now.time);
-        FlFacing facing = fl_motion_facing(&motion, now.time);
+        FlVec3 velocity = fl__motion_velocity(&motion, now.time);
+        FlFacing facing = fl__motion_facing(&motion, now.time);
         worst_note(&worst, fl_vec3_distance(position, now.position), n);
         worst_note(&worst, fl_vec3_distance(velocity, now.velocity), n);
-        worst_note(&worst, fl_facing_angle(&facing, &now.facing), n);
+        worst_note(&worst, fl__facing_angle(&facing, &now.facing), n);
     }
     check_worst(&worst, 1e-6, "30 s of turning, predicted"); // times are whole nanoseconds
 }
@@ -155,7 +156,7 @@ static void a_state_predicts_the_next_tick_also_with_inertia_and_along_walls(voi
         FlMotion motion = fl_motion_make(FL_MODEL_QUADRATIC, &before);
         FlMotion rounded;
         bool wide = false;
-        assert_true(fl_state_finite(&before));
+        assert_true(fl__state_finite(&before));
         assert_int_equal(fl_update_round(&wire, &motion, &rounded, &wide), FL_OK);
         assert_false(wide); // the wire's world is large enough for every state
         tanks_tank_step(&world, &tank, input);

@@ -57,7 +57,7 @@ static bool apart(const TanksBox *a, const TanksBox *b, double gap)
            a->low_y >= b->high_y + gap || b->low_y >= a->high_y + gap;
 }
 
-static void buildings_stand_inside_and_leave_lanes(void **state)
+static void buildings_stand_inside_and_leave_lights(void **state)
 {
     (void)state;
     int32_t total = 0;
@@ -229,7 +229,8 @@ static void the_wire_tells_other_rules_apart(void **state)
         assert_int_equal(tanks_world_init(&other, &world), FL_OK);
         FlWorldDef def = tanks_wire_world(&world, 64);
         FlWorld wire;
-        assert_null(fl_world_def_problem(&def));
+        FlError problem;
+        assert_int_equal(fl_world_def_problem(&def, &problem), FL_OK);
         assert_int_equal(fl_world_init(&def, &wire), FL_OK);
         for (int32_t k = 0; k < count; k++) {
             assert_true(seen[k] != wire.protocol_id);
@@ -242,7 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_out_of_range_are_refused_with_a_reason),
-        cmocka_unit_test(buildings_stand_inside_and_leave_lanes),
+        cmocka_unit_test(buildings_stand_inside_and_leave_lights),
         cmocka_unit_test(a_map_is_its_seed),
         cmocka_unit_test(ticks_and_times_find_each_other),
         cmocka_unit_test(a_ray_ends_where_the_first_building_or_wall_begins),

@@ -60,7 +60,7 @@ static void numbers_round_as_strtod_rounds(void **state)
         char text[80];
         double unit = fl_random_between(&random, -1.0, 1.0);
         int digits = (int)fl_random_below(&random, 20);
-        double scale = fl_exp(fl_random_between(&random, -60.0, 60.0));
+        double scale = fl__exp(fl_random_between(&random, -60.0, 60.0));
         if (i % 2 == 0) {
             snprintf(text, sizeof text, "%.*f", digits % 12, unit * 1e4);
         } else {

@@ -3,6 +3,8 @@
 
 #include "fairlead/wire.h"
 
+#include "wire/wire.h"
+
 #define ROOM 64
 
 typedef struct Field {
@@ -166,16 +168,38 @@ static void whole_bytes_pass_through(void **state)
     assert_true(reader.failed);
 }
 
+static void a_message_is_whole_when_all_of_it_was_read(void **state)
+{
+    (void)state;
+    const uint8_t bytes[5] = {1, 0, 2, 'a', 'b'};
+    FlReader reader;
+    fl_reader_init(&reader, bytes, sizeof bytes);
+    assert_true(fl__reader_bool(&reader));
+    assert_false(fl__reader_bool(&reader));
+    assert_false(reader.failed || fl__reader_whole(&reader));
+    assert_false(fl__reader_bool(&reader)); // 2 is neither
+    assert_true(reader.failed);
+    fl_reader_init(&reader, bytes + 3, 2);
+    char copy[3] = "--";
+    fl__reader_copy(&reader, NULL, 0);
+    fl__reader_copy(&reader, copy, 2);
+    assert_string_equal(copy, "ab");
+    assert_true(fl__reader_whole(&reader));
+    fl__reader_copy(&reader, copy, 1); // there is none
+    assert_string_equal(copy, "ab");
+    assert_false(fl__reader_whole(&reader));
+}
+
 static void sequences_are_ordered_on_their_circle(void **state)
 {
     (void)state;
-    assert_true(fl_seq_newer(1, 0));
-    assert_true(fl_seq_newer(0, 65535));
-    assert_false(fl_seq_newer(5, 5));
-    assert_true(fl_seq_newer(0x7fff, 0));
-    assert_false(fl_seq_newer(0x8000, 0)); // half way round: neither is newer
-    assert_false(fl_seq_newer(0, 0x8000));
-    assert_false(fl_seq_newer(0, 1));
+    assert_true(fl__seq_newer(1, 0));
+    assert_true(fl__seq_newer(0, 65535));
+    assert_false(fl__seq_newer(5, 5));
+    assert_true(fl__seq_newer(0x7fff, 0));
+    assert_false(fl__seq_newer(0x8000, 0)); // half way round: neither is newer
+    assert_false(fl__seq_newer(0, 0x8000));
+    assert_false(fl__seq_newer(0, 1));
 }
 
 static void unwrapping_finds_the_nearest_number(void **state)
@@ -188,9 +212,9 @@ static void unwrapping_finds_the_nearest_number(void **state)
         int64_t near = (int64_t)(fl_random_next(&r) >> 2) - ((int64_t)1 << 61);
         int64_t offset = (int64_t)fl_random_below(&r, (uint64_t)around) - around / 2 + 1;
         uint64_t low = (uint64_t)(near + offset) & ((uint64_t)around - 1);
-        assert_true(fl_unwrap(near, low, width) == near + offset);
+        assert_true(fl__unwrap(near, low, width) == near + offset);
     }
-    assert_true(fl_unwrap(100, 100 + 0x8000, 16) == 100 + 0x8000); // half way: the later one
+    assert_true(fl__unwrap(100, 100 + 0x8000, 16) == 100 + 0x8000); // half way: the later one
 }
 
 int main(void)
@@ -202,6 +226,7 @@ int main(void)
         cmocka_unit_test(reading_past_the_end_fails_for_good_and_gives_zeros),
         cmocka_unit_test(padding_is_zero_or_refused),
         cmocka_unit_test(whole_bytes_pass_through),
+        cmocka_unit_test(a_message_is_whole_when_all_of_it_was_read),
         cmocka_unit_test(sequences_are_ordered_on_their_circle),
         cmocka_unit_test(unwrapping_finds_the_nearest_number),
     };

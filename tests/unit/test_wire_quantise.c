@@ -1,14 +1,16 @@
 // Real numbers, angles and rotations as whole numbers of steps.
 #include "wire_support.h"
 
+#include "wire/wire.h"
+
 // ---------------------------------------------------------------- quantisers
 
 static void check_index_returns(const FlQuantiser *quantiser, uint32_t index)
 {
     uint32_t again;
-    double value = fl_dequantise(quantiser, index);
+    double value = fl__dequantise(quantiser, index);
     assert_true(bits_of(value) != bits_of(-0.0));
-    if (!fl_quantise(quantiser, value, &again) || again != index) {
+    if (!fl__quantise(quantiser, value, &again) || again != index) {
         print_error("origin %a step %a last %u: %u is %a is %u\n", quantiser->origin,
                     quantiser->step, quantiser->last, index, value, again);
         fail();
@@ -55,12 +57,12 @@ static void what_is_inside_comes_back_within_half_a_step(void **state)
         FlWorld world = random_world(&r);
         for (int32_t q = 0; q < FL_QUANTISER_COUNT; q++) {
             const FlQuantiser *quantiser = &world.quantiser[q];
-            double low = fl_dequantise(quantiser, 0);
-            double high = fl_dequantise(quantiser, quantiser->last);
+            double low = fl__dequantise(quantiser, 0);
+            double high = fl__dequantise(quantiser, quantiser->last);
             double value = fl_random_between(&r, low, high);
             uint32_t index;
-            assert_true(fl_quantise(quantiser, value, &index));
-            double error = fabs(fl_dequantise(quantiser, index) - value) / quantiser->step;
+            assert_true(fl__quantise(quantiser, value, &index));
+            double error = fabs(fl__dequantise(quantiser, index) - value) / quantiser->step;
             worst_note(&worst, error, n);
         }
     }
@@ -75,22 +77,22 @@ static void both_ends_of_a_range_fit_and_half_a_step_beyond_does_not(void **stat
         FlWorld world = random_world(&r);
         const FlWorldDef *def = &world.def;
         uint32_t index;
-        assert_true(fl_quantise(&world.quantiser[FL_QUANTISER_POSITION], def->low.x, &index));
+        assert_true(fl__quantise(&world.quantiser[FL_QUANTISER_POSITION], def->low.x, &index));
         assert_int_equal(index, 0);
-        assert_true(fl_quantise(&world.quantiser[FL_QUANTISER_POSITION], def->high.x, &index));
+        assert_true(fl__quantise(&world.quantiser[FL_QUANTISER_POSITION], def->high.x, &index));
         assert_int_equal(index, world.quantiser[FL_QUANTISER_POSITION].last);
         const FlQuantiser *rate = &world.quantiser[FL_QUANTISER_TURN_RATE];
-        assert_true(fl_quantise(rate, def->top_turn_rate, &index));
-        assert_true(fl_quantise(rate, -def->top_turn_rate, &index));
+        assert_true(fl__quantise(rate, def->top_turn_rate, &index));
+        assert_true(fl__quantise(rate, -def->top_turn_rate, &index));
         for (int32_t q = 0; q < FL_QUANTISER_COUNT; q++) {
             const FlQuantiser *quantiser = &world.quantiser[q];
-            double low = fl_dequantise(quantiser, 0);
-            double high = fl_dequantise(quantiser, quantiser->last);
-            assert_false(fl_quantise(quantiser, low - 0.51 * quantiser->step, &index));
+            double low = fl__dequantise(quantiser, 0);
+            double high = fl__dequantise(quantiser, quantiser->last);
+            assert_false(fl__quantise(quantiser, low - 0.51 * quantiser->step, &index));
             assert_int_equal(index, 0);
-            assert_false(fl_quantise(quantiser, high + 0.51 * quantiser->step, &index));
-            assert_true(fl_quantise(quantiser, low - 0.49 * quantiser->step, &index));
-            assert_true(fl_quantise(quantiser, high + 0.49 * quantiser->step, &index));
+            assert_false(fl__quantise(quantiser, high + 0.51 * quantiser->step, &index));
+            assert_true(fl__quantise(quantiser, low - 0.49 * quantiser->step, &index));
+            assert_true(fl__quantise(quantiser, high + 0.49 * quantiser->step, &index));
         }
     }
 }
@@ -103,7 +105,7 @@ static void what_is_no_number_fits_nowhere(void **state)
     FlWorld world = world_of(&def);
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         uint32_t index = 7;
-        assert_false(fl_quantise(&world.quantiser[0], none[i], &index));
+        assert_false(fl__quantise(&world.quantiser[0], none[i], &index));
         assert_int_equal(index, 0);
     }
 }
@@ -120,7 +122,7 @@ static void half_way_goes_away_from_the_origin(void **state)
                {0.1249, 10}, {2.5, 20},   {0.25 * 0.49999999999999994, 10}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         uint32_t index;
-        assert_true(fl_quantise(&quarter, row[i].value, &index));
+        assert_true(fl__quantise(&quarter, row[i].value, &index));
         assert_int_equal(index, row[i].index);
     }
 }
@@ -133,8 +135,8 @@ static void nothing_at_all_is_told_exactly(void **state)
         FlWorld world = random_world(&r);
         for (int32_t q = FL_QUANTISER_VELOCITY; q < FL_QUANTISER_COUNT; q++) {
             uint32_t index;
-            assert_true(fl_quantise(&world.quantiser[q], 0.0, &index));
-            check_same(fl_dequantise(&world.quantiser[q], index), 0.0);
+            assert_true(fl__quantise(&world.quantiser[q], 0.0, &index));
+            check_same(fl__dequantise(&world.quantiser[q], index), 0.0);
         }
     }
 }
@@ -195,10 +197,10 @@ static void every_rotation_code_is_refused_or_returns(void **state)
         uint64_t good = 0;
         for (uint64_t index = 0; index < count; index++) {
             FlQuat rotation;
-            if (fl_rotation_from_index(index, width, &rotation)) {
+            if (fl__rotation_from_index(index, width, &rotation)) {
                 good++;
                 check_unit_with_largest(rotation, (int32_t)(index & 3));
-                assert_true(fl_rotation_index(rotation, width) == index);
+                assert_true(fl__rotation_index(rotation, width) == index);
             } else {
                 check_same(rotation.w, 1.0);
             }
@@ -208,7 +210,7 @@ static void every_rotation_code_is_refused_or_returns(void **state)
                       100.0 * (double)good / (double)count);
         assert_true(good > count / 4);
         FlQuat none;
-        assert_false(fl_rotation_from_index(count, width, &none)); // a bit too many
+        assert_false(fl__rotation_from_index(count, width, &none)); // a bit too many
     }
 }
 
@@ -226,7 +228,7 @@ static FlQuat random_hard_quat(FlRandom *r, int32_t width)
         c[i] = c[i] / size + step * fl_random_between(r, -3.0, 3.0) * (double)!random_chance(r, 3);
     }
     FlQuat q = {c[0], c[1], c[2], c[3]};
-    return fl_quat_normalise(q);
+    return fl__quat_normalise(q);
 }
 
 static void rotations_come_back_close_and_stay(void **state)
@@ -237,14 +239,14 @@ static void rotations_come_back_close_and_stay(void **state)
     for (int32_t n = 0; n < CASES(400000); n++) {
         int32_t width = 3 + (int32_t)fl_random_below(&r, 18);
         FlQuat q = random_chance(&r, 4) ? random_quat(&r) : random_hard_quat(&r, width);
-        uint64_t index = fl_rotation_index(q, width);
+        uint64_t index = fl__rotation_index(q, width);
         FlQuat minus = {-q.w, -q.x, -q.y, -q.z};
-        assert_true(fl_rotation_index(minus, width) == index);
+        assert_true(fl__rotation_index(minus, width) == index);
         FlQuat back;
-        assert_true(fl_rotation_from_index(index, width, &back));
-        assert_true(fl_rotation_index(back, width) == index);
+        assert_true(fl__rotation_from_index(index, width, &back));
+        assert_true(fl__rotation_index(back, width) == index);
         double allowed = 3.5 / floor(sqrt(2.0) * (double)((int64_t)1 << (width - 1)));
-        worst_note(&worst, fl_quat_angle(q, back) / allowed, n);
+        worst_note(&worst, fl__quat_angle(q, back) / allowed, n);
     }
     check_worst(&worst, 1.0, "of the allowed turn");
 }
@@ -258,11 +260,11 @@ static void a_quaternion_of_any_length_is_a_rotation(void **state)
         double scale = pow(10.0, fl_random_between(&r, -280.0, 280.0));
         FlQuat scaled = {q.w * scale, q.x * scale, q.y * scale, q.z * scale};
         FlQuat back;
-        assert_true(fl_rotation_from_index(fl_rotation_index(scaled, 12), 12, &back));
-        assert_true(fl_quat_angle(q, back) < 3.5 / 2896.0);
+        assert_true(fl__rotation_from_index(fl__rotation_index(scaled, 12), 12, &back));
+        assert_true(fl__quat_angle(q, back) < 3.5 / 2896.0);
     }
     FlQuat none = {0.0, 0.0, 0.0, 0.0};
-    assert_true(fl_rotation_index(none, 9) == fl_rotation_index(fl_quat_identity(), 9));
+    assert_true(fl__rotation_index(none, 9) == fl__rotation_index(fl__quat_identity(), 9));
 }
 
 int main(void)

@@ -4,6 +4,9 @@
 
 #include "wire_support.h"
 
+#include "motion/motion.h"
+#include "wire/wire.h"
+
 #define FORMS 15
 
 static inline FlModel model_of(int32_t form)
@@ -22,8 +25,8 @@ static inline FlVec3 random_in(FlRandom *r, const FlQuantiser *quantiser)
 {
     double v[3];
     for (int32_t i = 0; i < 3; i++) {
-        double low = fl_dequantise(&quantiser[i], 0);
-        double high = fl_dequantise(&quantiser[i], quantiser[i].last);
+        double low = fl__dequantise(&quantiser[i], 0);
+        double high = fl__dequantise(&quantiser[i], quantiser[i].last);
         v[i] = random_chance(r, 8) ? (random_chance(r, 2) ? low : high)
                                    : fl_random_between(r, low, high);
     }
@@ -32,7 +35,7 @@ static inline FlVec3 random_in(FlRandom *r, const FlQuantiser *quantiser)
 
 static inline double random_rate(FlRandom *r, const FlQuantiser *quantiser)
 {
-    double top = fl_dequantise(quantiser, quantiser->last);
+    double top = fl__dequantise(quantiser, quantiser->last);
     return fl_random_between(r, -top, top);
 }
 
@@ -75,7 +78,7 @@ static inline FlMotion random_motion_in(FlRandom *r, const FlWorld *world, int32
     uint64_t most = (uint64_t)1 << fl_random_below(r, 17);
     int64_t steps = 1 + (int64_t)fl_random_below(r, most < 65535 ? most : 65535);
     end.time = state.time + steps * FL_UPDATE_STEP_NS;
-    return fl_motion_cubic(&state, &end);
+    return fl__motion_cubic(&state, &end);
 }
 
 // Anything finite at any time, mostly far outside the world.
@@ -103,7 +106,7 @@ static inline FlMotion random_motion_anywhere(FlRandom *r, int32_t form)
     end.position = random_vec3(r, fabs(random_scale(r, -3.0, 15.0)));
     end.velocity = random_vec3(r, fabs(random_scale(r, -3.0, 12.0)));
     end.time = state.time + random_span(r, 0.0, 15.0);
-    return fl_motion_cubic(&state, &end);
+    return fl__motion_cubic(&state, &end);
 }
 
 static inline bool same_facing(const FlFacing *a, const FlFacing *b)

@@ -9,7 +9,8 @@
 static inline FlWorld world_of(const FlWorldDef *def)
 {
     FlWorld world;
-    assert_null(fl_world_def_problem(def));
+    FlError problem;
+    assert_int_equal(fl_world_def_problem(def, &problem), FL_OK);
     assert_int_equal(fl_world_init(def, &world), FL_OK);
     return world;
 }
@@ -45,7 +46,8 @@ static inline FlWorldDef random_world_def(FlRandom *r)
         def.angle_precision = pow(10.0, fl_random_between(r, -5.0, 0.0));
         def.entity_capacity = 1 + (int32_t)(random_power(r, 0.0, 16.0) - 1.0);
         def.application_version = (uint32_t)fl_random_next(r);
-        if (fl_world_def_problem(&def) == NULL) {
+        FlError problem;
+        if (fl_world_def_problem(&def, &problem) == FL_OK) {
             return def;
         }
     }

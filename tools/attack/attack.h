@@ -5,7 +5,7 @@
 //   players.c   honest players: they send, the server answers, round trips are timed
 //   flood.c     the attacker: many packets a second in the name of addresses that are not his
 //   probes.c    single packets: repeated, changed, cut, wrong
-//   ours.c      a server and clients of room `seal`
+//   ours.c      a server and clients of module `seal`
 //   enet.c      the same of ENet
 //
 // Three processes: the server (a child, so that its processor time is its own), the players with

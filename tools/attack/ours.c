@@ -1,5 +1,6 @@
-// A server and clients of room `seal` on real sockets, as a game would write them.
+// A server and clients of module `seal` on real sockets, as a game would write them.
 #include "attack.h"
+#include "seal/seal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static int32_t take_batch(Serving *s, FlTime now)
 
 static void publish(Serving *s, bool idle)
 {
-    s->report.seal = fl_seal_server_stats(s->server);
+    s->report.seal = fl__seal_server_stats(s->server);
     atomic_store(&s->shared->slots, s->report.seal.connected);
     if (idle && atomic_load(&s->shared->ask)) {
         s->report.slots = s->report.seal.connected;
@@ -160,11 +161,11 @@ static void serve(Shared *shared)
         FlTime now = fl_net_now();
         FlTime deadline = fl_seal_server_deadline(s.server);
         FlTime latest = now + FL_MS(5); // to look at the shared flags
-        (void)fl_net_wait(s.net, deadline < latest ? deadline : latest);
+        (void)fl_net_wait(&s.net, 1, deadline < latest ? deadline : latest, NULL);
         now = fl_net_now();
         int32_t count = take_batch(&s, now);
         FlSealEvent event;
-        while (fl_seal_server_poll(s.server, &event) == FL_OK) {
+        while (fl_seal_server_take_event(s.server, &event) == FL_OK) {
         }
         FlSealed out;
         while (fl_seal_server_next(s.server, now, &out) == FL_OK) {

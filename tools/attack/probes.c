@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "attack.h"
 
+#include "seal/seal.h"
+
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -258,7 +260,8 @@ static void print_drops(const Probing *p, const Report *a, const Report *b)
     for (int32_t d = 1; p->ours && d < FL_SEAL_DROPS; d++) {
         uint64_t count = b->seal.drops[d] - a->seal.drops[d];
         if (count != 0) {
-            printf("%s%s %llu", comma, fl_seal_drop_name((FlSealDrop)d), (unsigned long long)count);
+            printf("%s%s %llu", comma, fl__seal_drop_name((FlSealDrop)d),
+                   (unsigned long long)count);
             comma = ", ";
         }
     }
@@ -269,7 +272,7 @@ static void print_drops(const Probing *p, const Report *a, const Report *b)
         for (int32_t d = 1; d < FL_SEAL_DROPS; d++) {
             uint64_t count = b->seal.drops[d] - a->seal.drops[d];
             if (count != 0) {
-                fprintf(p->json, "%s\"%s\": %llu", comma, fl_seal_drop_name((FlSealDrop)d),
+                fprintf(p->json, "%s\"%s\": %llu", comma, fl__seal_drop_name((FlSealDrop)d),
                         (unsigned long long)count);
                 comma = ", ";
             }

@@ -162,19 +162,41 @@ static AccuracyPlay play_of(const LabRun *run, const AccuracySettings *s, const 
     return play;
 }
 
+/// What one run gives.
+typedef struct Seen {
+    AccuracyFigures figures[ACCURACY_DELAYS * ACCURACY_MODES];
+    Tally pooled[ACCURACY_DELAYS * ACCURACY_MODES];
+} Seen;
+
+static LabStatus play_unit(const void *def, void *figures, Text *text, LabError *error)
+{
+    Seen *seen = (Seen *)figures;
+    return accuracy_play((const AccuracyPlay *)def, seen->figures, seen->pooled, text, error);
+}
+
 static LabStatus run_motion(const LabRun *run, const AccuracySettings *s, Motion *motion,
                             LabResult *result, LabError *error)
 {
     const Material *material = motion->material;
-    LabStatus status = LAB_OK;
-    for (int32_t r = 0; r < material->run_count && status == LAB_OK; r++) {
+    Seen *seen = (Seen *)malloc(sizeof *seen);
+    LabStatus status = seen != NULL ? LAB_OK : lab_fail(error, LAB_FAILED, "out of memory");
+    for (int32_t r = 0; seen != NULL && r < material->run_count && status == LAB_OK; r++) {
         AccuracyPlay play = play_of(run, s, material, r);
-        status = accuracy_play(&play, &motion->figures[r * motion->cells], motion->pooled,
-                               r == 0 ? &result->series : NULL, error);
+        LabUnit unit =
+            lab_unit_of(seen, sizeof *seen, fl_span_seconds(material->runs[r].source.length),
+                        "%s/%d", material->motion, (int)r);
+        unit.text = r == 0 ? &result->series : NULL;
+        status = lab_unit(run->units, &unit, play_unit, &play, error);
+        for (int32_t c = 0; c < motion->cells && status == LAB_OK; c++) {
+            motion->figures[r * motion->cells + c] = seen->figures[c];
+            tally_merge(&motion->pooled[c], &seen->pooled[c]);
+        }
         lab_progress(run, ++motion->done, motion->of);
     }
+    free(seen);
     AccuracyPlay play = play_of(run, s, material, 0);
-    for (int32_t c = 0; c < motion->cells && status == LAB_OK; c++) {
+    bool known = status == LAB_OK && !lab_units_missing(run->units);
+    for (int32_t c = 0; c < motion->cells && known && status == LAB_OK; c++) {
         status = add_row(motion, &play, c, result->rows, error);
     }
     return status;
@@ -275,6 +297,7 @@ const Experiment experiment_accuracy = {
     .settings_bytes = sizeof(AccuracySettings),
     .defaults_fn = defaults,
     .run_fn = run_accuracy,
+    .has_units = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,

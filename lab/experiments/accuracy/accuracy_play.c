@@ -83,7 +83,7 @@ static FlResult add_node(Play *play, FlRole role, FlTimeMode mode, FlRandom *ran
     def.session.world = play->def->material->world;
     def.session.peer_capacity = RECEIVERS + 2;
     def.session.entity_capacity = 4;
-    def.session.time_mode = mode;
+    def.session.tuning.time_mode = mode;
     def.session.join_timeout_ns = JOIN_LIMIT;
     // The receivers of one delay have the same clock, so that they differ by their mode alone.
     def.clock_offset = fl_span_from_seconds(fl_random_between(random, -1000.0, 1000.0));

@@ -7,6 +7,7 @@
 #define LAB_ATTENTION_H
 
 #include "lab/actors/arena_mesh.h"
+#include "lab/experiments/attention/attention_windows.h"
 #include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
 #include "lab/trace/trace.h"
@@ -38,7 +39,8 @@ typedef struct AttentionPlay {
     double kbps, rtt_ms, seconds;
     uint64_t seed;
     bool sealed;
-    AttentionMatch *match; ///< Only read. NULL: bots.
+    AttentionMatch *match;     ///< Only read. NULL: bots.
+    AttentionWindows *windows; ///< Some of what is seen, for telling it from the truth; or NULL.
 } AttentionPlay;
 
 /// What came of it; per replica where it says "per minute".
@@ -50,7 +52,16 @@ typedef struct AttentionFigures {
     double error_reckoned;  ///< and had each guidance been the truth and dead reckoned from there.
     double warps_per_minute, stalls_per_minute;
     double facing_error; ///< rad
-    double unseen;       ///< Share of the time in which one who lives is not shown, or as dead.
+    // As a viewer judges: attention_viewer.h.
+    double standing; ///< Share of the time in which a replica stalls.
+    double walls_per_minute;
+    double facing_target;        ///< rad
+    double wanted_served;        ///< Of the time in which they are wanted: share served,
+    double wanted_settled;       ///< and settled, too;
+    double error_settled;        ///< units, then.
+    double enter_p50, enter_p95; ///< Seconds until that,
+    double enter_never;          ///< and the share of those for whom it never came to it.
+    double unseen; ///< Share of the time in which one who lives is not shown, or as dead.
     double hit_latency_ms;
     double kbps_used, peak_kbps;
     double update_bytes;  ///< On the wire, all headers, per datagram.

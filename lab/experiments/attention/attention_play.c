@@ -6,23 +6,25 @@
 #include <string.h>
 
 #include "lab/experiments/attention/attention.h"
+#include "lab/experiments/attention/attention_verdicts.h"
+#include "lab/experiments/attention/attention_viewer.h"
+#include "lab/figures/jumps.h"
 #include "lab/world/play.h"
 #include "lab/world/world.h"
+#include "play/play.h"
 
 #define TICK_NS (FL_SEC(1) / ARENA_TICK_HZ)
 #define SETTLE_TICKS (4 * ARENA_TICK_HZ)
-#define STALL_TICKS 4
-#define STANDS 0.5 // units in a tick
-#define MOVES 5.0
 
 /// One player's view of another, as it was at the last tick.
 typedef struct Look {
-    FlJumps jumps;
-    FlVec3 shown, real;
-    FlVec3 goal, from, pace; ///< When it was last guided: where to; where it was, how fast it went.
-    int32_t since;           ///< Ticks since then.
-    int32_t standing;        ///< Ticks.
-    bool known, guided;
+    Jumps jumps;
+    ViewerPair viewer;
+    WindowPair window;
+    FlVec3 from, pace; ///< When it was last guided: where it was, how fast it went.
+    FlTime at;         ///< When that was,
+    int32_t since;     ///< and ticks since then.
+    bool guided;
 } Look;
 
 typedef struct Sums {
@@ -30,7 +32,7 @@ typedef struct Sums {
     double focus, rest, facing;
     double guided, reckoned;
     uint64_t focus_count, rest_count, facing_count, guided_count;
-    uint64_t stalls, unseen;
+    uint64_t unseen;
     double replica_seconds;
     uint64_t frames, focus_set, effort, pairs;
 } Sums;
@@ -46,6 +48,8 @@ typedef struct Match {
     double peak;
     int32_t look_tick;
     Sums sums;
+    ViewerSums viewer;
+    AttentionVerdicts *verdicts;
 } Match;
 
 #define WINDOW (ARENA_TICK_HZ + 1)
@@ -88,22 +92,14 @@ static void compare_error(Sums *sums, double error, double attention, bool focus
     }
 }
 
-static void compare_stall(Sums *sums, Look *look, FlVec3 shown, FlVec3 real)
-{
-    bool stands = look->known && fl_vec3_distance(shown, look->shown) < STANDS &&
-                  fl_vec3_distance(real, look->real) > MOVES;
-    look->standing = stands ? look->standing + 1 : 0;
-    sums->stalls += look->standing == STALL_TICKS ? 1 : 0;
-}
-
 // What would dead reckoning have been off, had the same moments told it the truth? That is about
 // what can be had of so few updates.
 static void compare_guided(Sums *sums, Look *look, const ArenaSeen *seen, const ArenaPlayer *real,
                            double error)
 {
     bool guided = seen->mode == FL_GUIDE_FAR;
-    if (guided && (!look->guided || fl_vec3_distance(seen->goal, look->goal) > 0.0)) {
-        look->goal = seen->goal;
+    if (guided && (!look->guided || seen->guided != look->at)) {
+        look->at = seen->guided;
         look->from = real_position(real);
         look->pace = fl_vec3(real->vx, real->vy, 0.0);
         look->since = 0;
@@ -131,24 +127,25 @@ static void compare(Match *match, const ArenaNode *node, const ArenaNode *other,
     FlVec3 shown = real_position(p);
     if (!both) {
         match->sums.unseen += real->alive != 0 ? 1 : 0;
-        look->known = false;
+        viewer_pause(&look->viewer, &match->viewer);
+        look->window.count = 0;
         look->guided = false;
-        look->standing = 0;
         look->jumps.started = false;
         return;
     }
     Sums *sums = &match->sums;
     double error = fl_vec3_distance(shown, real_position(real));
-    compare_error(sums, error, seen->attention, seen->attention >= focus && seen->attention > 0.0);
+    bool wanted = seen->attention >= focus && seen->attention > 0.0;
+    compare_error(sums, error, seen->attention, wanted);
     compare_guided(sums, look, seen, real, error);
     sums->facing += fabs(fl_angle_wrap(p->yaw - real->yaw));
     sums->facing_count++;
     sums->replica_seconds += fl_span_seconds(TICK_NS);
-    (void)fl_jumps_see(&look->jumps, now, shown, seen->life);
-    compare_stall(sums, look, shown, real_position(real));
-    look->shown = shown;
-    look->real = real_position(real);
-    look->known = true;
+    (void)jumps_see(&look->jumps, now, shown, seen->life);
+    viewer_see(&look->viewer, &match->viewer, node, other, wanted);
+    if (match->def->windows != NULL) {
+        windows_see(match->def->windows, &look->window, p, real);
+    }
 }
 
 static void weigh(Match *match, int32_t node)
@@ -204,30 +201,22 @@ static FlTime look(void *ctx, World *world, FlTime now)
 
 // ---------------------------------------------------------------- figures
 
-typedef struct CallSums {
-    double bytes, applied_there, messages;
-} CallSums;
-
-static CallSums calls_of(const Match *match)
+static double call_bytes(const Match *match)
 {
-    CallSums sums = {0};
+    double bytes = 0.0;
     for (int32_t i = 0; i < match->def->players; i++) {
-        FlCallStats stats = fl_call_stats(match->mesh.nodes[i].session);
-        sums.bytes += (double)stats.count[FL_CALLS_BYTES_OUT];
-        sums.applied_there += (double)stats.count[FL_CALLS_DECIDED_APPLIED];
+        FlCallStats stats = fl__call_stats(match->mesh.nodes[i].session);
+        bytes += (double)stats.count[FL_CALLS_BYTES_OUT];
     }
-    return sums;
+    return bytes;
 }
 
 static void figures_calls(const Match *match, double all_bytes, AttentionFigures *figures)
 {
-    CallSums calls = calls_of(match);
-    double applied = 0.0;
     double seconds = 0.0;
     double asked = 0.0;
     for (int32_t i = 0; i < match->def->players; i++) {
         const ArenaNodeStats *stats = &match->mesh.nodes[i].stats;
-        applied += (double)stats->applied;
         asked += (double)stats->deeds;
         seconds += stats->hit_seconds;
         figures->hits += (double)stats->hits;
@@ -239,8 +228,26 @@ static void figures_calls(const Match *match, double all_bytes, AttentionFigures
     }
     figures->hit_latency_ms = figures->hits > 0.0 ? 1e3 * seconds / figures->hits : (double)NAN;
     double headers = 2.0 * asked * (figures->update_bytes > 60.0 ? 60.0 : 42.0);
-    figures->call_share = (calls.bytes + headers) / all_bytes;
-    figures->disagreements = fabs(calls.applied_there - applied);
+    figures->call_share = (call_bytes(match) + headers) / all_bytes;
+    figures->disagreements = (double)attention_verdicts_apart(match->verdicts);
+}
+
+static void figures_viewer(const ViewerSums *sums, double minutes, AttentionFigures *figures)
+{
+    double ticks = (double)sums->ticks;
+    double wanted = (double)sums->wanted;
+    double settled = (double)sums->settled;
+    figures->stalls_per_minute = (double)sums->stalls / minutes;
+    figures->standing = (double)sums->stall_ticks / ticks;
+    figures->walls_per_minute = (double)sums->walls / minutes;
+    figures->facing_target = sums->facing / ticks;
+    figures->wanted_served = wanted > 0.0 ? (double)sums->served / wanted : (double)NAN;
+    figures->wanted_settled = wanted > 0.0 ? settled / wanted : (double)NAN;
+    figures->error_settled = settled > 0.0 ? sums->settled_error / settled : (double)NAN;
+    figures->enter_p50 = tally_quantile(&sums->enter, 0.5);
+    figures->enter_p95 = tally_quantile(&sums->enter, 0.95);
+    double entries = (double)(sums->enter.count + (int64_t)sums->never);
+    figures->enter_never = entries > 0.0 ? (double)sums->never / entries : (double)NAN;
 }
 
 static void figures_of(const Match *match, AttentionFigures *figures)
@@ -274,7 +281,7 @@ static void figures_of(const Match *match, AttentionFigures *figures)
     figures->error_reckoned = guided > 0.0 ? sums->reckoned / guided : (double)NAN;
     figures->unseen = (double)sums->unseen / (double)(sums->unseen + sums->facing_count);
     figures->warps_per_minute = (double)jumps / minutes;
-    figures->stalls_per_minute = (double)sums->stalls / minutes;
+    figures_viewer(&match->viewer, minutes, figures);
     figures->kbps_used =
         8e-3 * (double)(match->bytes_end - match->bytes_begin) / (seconds * (double)players);
     figures->peak_kbps = 1e-3 * match->peak;
@@ -286,7 +293,7 @@ static void figures_of(const Match *match, AttentionFigures *figures)
 
 static const ArenaRow *row_at(void *ctx, int32_t player, int32_t tick)
 {
-    const AttentionMatch *match = (const AttentionMatch *)ctx;
+    const AttentionMatch *match = ((const Match *)ctx)->def->match;
     if (player >= match->players || tick >= match->ticks) {
         return NULL;
     }
@@ -294,7 +301,12 @@ static const ArenaRow *row_at(void *ctx, int32_t player, int32_t tick)
     return match->there[at] ? &match->rows[at] : NULL;
 }
 
-static ArenaMeshDef mesh_def(const Match *match)
+static void note_verdict(void *ctx, const ArenaDeed *deed, bool applied, bool decided)
+{
+    attention_verdicts_note(((Match *)ctx)->verdicts, deed, applied, decided);
+}
+
+static ArenaMeshDef mesh_def(Match *match)
 {
     const AttentionPlay *def = match->def;
     ArenaMeshDef mesh = {
@@ -302,18 +314,19 @@ static ArenaMeshDef mesh_def(const Match *match)
         .map = ARENA_MAP_YARD,
         .players = def->players,
         .kbps = def->kbps,
-        .focus_share = fl_focus_def_default().share,
+        .focus_share = FL_FOCUS_SHARE,
         .rtt_ms = def->rtt_ms,
         .top_speed = ARENA_SPEED_BOUND,
         .seed = def->seed,
         .sealed = def->sealed,
         .ticks = match->ticks,
+        .verdict_fn = note_verdict,
+        .ctx = match,
     };
     if (def->match != NULL) {
         mesh.map = ARENA_MAP_PLAIN;
         mesh.top_speed = def->match->top_speed;
         mesh.row_fn = row_at;
-        mesh.ctx = def->match;
     }
     return mesh;
 }
@@ -326,7 +339,7 @@ static LabStatus run_match(Match *match, LabError *error)
         return status;
     }
     for (int32_t i = 0; i < def.players * def.players; i++) {
-        fl_jumps_init(&match->looks[i].jumps, def.top_speed);
+        jumps_init(&match->looks[i].jumps, def.top_speed);
     }
     World *world = match->mesh.world;
     FlResult result = world_actor_add(world, WORLD_LOOKER, match->mesh.begin, look, match);
@@ -342,12 +355,14 @@ LabStatus attention_play(const AttentionPlay *play, AttentionFigures *figures, L
 {
     memset(figures, 0, sizeof *figures);
     size_t players = (size_t)play->players;
-    Match match = {.def = play};
+    Match match = {.def = play}; // some 130 KB
     match.ticks = SETTLE_TICKS + (int32_t)(play->seconds * ARENA_TICK_HZ);
     match.looks = (Look *)calloc(players * players, sizeof *match.looks);
     match.bytes = (uint64_t *)calloc(players * WINDOW, sizeof *match.bytes);
     match.frame_seen = (uint64_t *)calloc(players, sizeof *match.frame_seen);
-    bool made = match.looks != NULL && match.bytes != NULL && match.frame_seen != NULL;
+    match.verdicts = attention_verdicts_create();
+    bool made = match.verdicts != NULL && match.looks != NULL && match.bytes != NULL &&
+                match.frame_seen != NULL;
     LabStatus status =
         made ? run_match(&match, error) : lab_fail(error, LAB_FAILED, "out of memory");
     if (status == LAB_OK) {
@@ -358,5 +373,6 @@ LabStatus attention_play(const AttentionPlay *play, AttentionFigures *figures, L
     free(match.looks);
     free(match.bytes);
     free(match.frame_seen);
+    attention_verdicts_destroy(match.verdicts);
     return status;
 }

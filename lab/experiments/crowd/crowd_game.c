@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crowd/engine.h"
 #include "lab/world/play.h"
 
 #define JOIN_FIRST FL_MS(500)       // the first is in before the second comes
 #define JOIN_EVERY FL_MS(4)         // a thousand come within four seconds
 #define JOIN_EVERY_DIRECT FL_MS(40) // where everybody has to meet everybody
 #define JOIN_LIMIT FL_SEC(120)
-#define SETTLE FL_SEC(4)   // looks have found their lanes by then
+#define SETTLE FL_SEC(4)   // looks have found their light connections by then
 #define REST_NS FL_MS(980) // so that with what gets lost it is once a second
 #define CLOCKS 64          // different offsets of clocks
 #define SENDER_FOCUS_MOST 8
@@ -22,7 +23,7 @@ CrowdGameDef crowd_game_def_default(void)
 {
     CrowdGameDef def = {
         .players = 32,
-        .crowd = fl_crowd_def_default(),
+        .crowd = fl__crowd_def_default(),
         .kbps = 108.0,
         .overhead_bytes = CROWD_HEADER_BYTES,
         .way = play_way(FL_MS(10), FL_MS(2), 0.01),
@@ -31,7 +32,8 @@ CrowdGameDef crowd_game_def_default(void)
         .loop_ns = FL_MS(10),
         .sealed = true,
     };
-    def.crowd.parcel_ns = REST_NS;
+    def.crowd.batch_ns = REST_NS;
+    def.crowd.detail_capacity = 6; // an avatar, and four that are watched
     return def;
 }
 
@@ -45,17 +47,18 @@ static double limit_of(const CrowdGameDef *def, int32_t player)
 FlSessionDef crowd_game_session(const CrowdGameDef *def)
 {
     FlSessionDef session = fl_session_def_default();
+    session.tuning.show.convergence = FL_CONVERGENCE_AT_ONCE; // measured as placed
     session.topology = FL_TOPOLOGY_CROWD;
     session.world = crowd_motion_world(def->motion, def->players);
     session.peer_capacity = def->players;
-    session.line_capacity = 1; // the lobby; everybody else by lanes
-    session.entity_capacity = 1;
-    session.item_capacity = 16;
-    session.path_capacity = 8;
-    session.link.overhead_bytes = def->overhead_bytes;
-    session.link.ack_delay_ns = FL_SEC(3);
+    session.tuning.direct_capacity = 1; // the lobby; everybody else by light connections
+    session.entity_capacity = def->players + 1;
+    session.tuning.item_capacity = 16;
+    session.tuning.path_capacity = 8;
+    session.tuning.link.overhead_bytes = def->overhead_bytes;
+    session.tuning.link.ack_delay_ns = FL_SEC(3);
     session.join_timeout_ns = JOIN_LIMIT;
-    session.crowd = def->crowd;
+    session.tuning.crowd = def->crowd;
     return session;
 }
 
@@ -155,16 +158,14 @@ static FlResult enter(CrowdGame *game)
     return result;
 }
 
-/// Does everybody play, with the lanes that the plan, or the lack of one, wants?
+/// Does everybody play, with a light connection to each neighbour?
 static bool all_play(const CrowdGame *game)
 {
     bool play = true;
     for (int32_t i = 0; i < game->def.players && play; i++) {
-        FlCrowd *crowd = crowd_game_crowd(game, i);
-        play = crowd != NULL && game->nodes[i].player.placed;
-        if (play && !game->def.crowd.shared) {
-            play = fl_crowd_stats(crowd).lanes >= game->def.players - 1;
-        }
+        FlCrowdStats stats = crowd_game_stats(game, i);
+        play = game->nodes[i].player.placed && stats.planned == stats.neighbours &&
+               (stats.neighbours > 0 || game->def.players == 1);
     }
     return play;
 }
@@ -247,9 +248,11 @@ void crowd_game_destroy(CrowdGame *game)
 
 // ---------------------------------------------------------------- asking
 
-FlCrowd *crowd_game_crowd(const CrowdGame *game, int32_t player)
+FlCrowdStats crowd_game_stats(const CrowdGame *game, int32_t player)
 {
-    return fl_session_crowd(game->nodes[player].player.session);
+    FlCrowdStats stats;
+    (void)fl_session_crowd_stats(game->nodes[player].player.session, &stats);
+    return stats;
 }
 
 FlTime crowd_game_time(const CrowdGame *game)

@@ -63,9 +63,16 @@ typedef struct CrowdPlayer {
     const bool *allowed; ///< [member]: whom it may look at; NULL: anybody. Borrowed.
     bool everybody;      ///< It looks at everybody, a little at least.
     int32_t frame;
+    FlEntityId avatar;
     uint32_t life;
     bool placed;
 } CrowdPlayer;
+
+/// What a session knows of a member's avatar, which has the member's number. False: nothing yet.
+bool crowd_player_view(const FlSession *session, int32_t member, FlEntityStatus *view);
+
+/// Who sent the newest of it.
+int32_t crowd_player_via(const FlEntityStatus *view);
 
 /// How much it looks at somebody: 0 to 1, and what the flag adds.
 double crowd_player_attention(const CrowdPlayer *player, int32_t member);
@@ -98,14 +105,15 @@ struct CrowdGame {
     bool absent;   ///< Not all came to play: their uploads do not carry so many.
 };
 
-/// Makes everything, and runs the world until all play and have the lanes they want. `lookers` more
-/// actors will find room. Destroy it in any case. LAB_FAILED with `absent`: nothing is wrong but
-/// that some did not come in two minutes, or lost the lobby on the way.
+/// Makes everything, and runs the world until all play and have the light connections they want.
+/// `lookers` more actors will find room. Destroy it in any case. LAB_FAILED with `absent`: nothing
+/// is wrong but that some did not come in two minutes, or lost the lobby on the way.
 LabStatus crowd_game_create(CrowdGame *game, const CrowdGameDef *def, int32_t lookers,
                             LabError *error);
 void crowd_game_destroy(CrowdGame *game);
 
-FlCrowd *crowd_game_crowd(const CrowdGame *game, int32_t player);
+/// A player's figures; all 0 before it is in.
+FlCrowdStats crowd_game_stats(const CrowdGame *game, int32_t player);
 
 /// The time by which all move: that of the lobby.
 FlTime crowd_game_time(const CrowdGame *game);

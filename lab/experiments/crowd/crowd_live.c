@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "fairlead/fairlead.h"
+#include "fairlead/net.h"
+#include "fairlead/run.h"
+#include "fairlead/session.h"
 #include "lab/world/distant.h"
 
 #define LIVE_PLAYERS 128
@@ -189,32 +192,26 @@ static int32_t last_mishap(const Live *live)
 
 static void note(Node *node, Seat *seat, FlTime now)
 {
-    FlCrowdView view;
-    const FlCrowd *crowd = fl_session_crowd(node->session);
+    FlEntityStatus view;
     atomic_store(&seat->member, node->player.member);
-    if (crowd == NULL || node->player.member == 1 || fl_crowd_view(crowd, 1, &view) != FL_OK) {
+    if (node->player.member == 1 || !crowd_player_view(node->session, 1, &view)) {
         return;
     }
-    bool fresh = view.stamp != node->stamp;
+    bool fresh = view.newest != node->stamp;
     node->heard = fresh ? now : node->heard;
-    node->stamp = view.stamp;
-    atomic_store(&seat->via, view.watched ? view.via : -1);
+    node->stamp = view.newest;
+    atomic_store(&seat->via, view.watched ? crowd_player_via(&view) : -1);
     int32_t mishap = last_mishap(node->live);
     if (mishap >= 0) {
         FlTime gap = now - node->heard;
         seat->gap[mishap] = gap > seat->gap[mishap] ? gap : seat->gap[mishap];
         return;
     }
-    FlTime age = fl_span(fl_session_time(node->session, now), view.stamp);
+    FlTime age = fl_span(fl_session_time(node->session, now), view.newest);
     seat->updates += fresh ? 1 : 0;
     seat->steps++;
     seat->hops += (uint64_t)view.hops;
     tally_add(&seat->age, age > 0 ? fl_span_seconds(age) * 1e3 : 0.0);
-}
-
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
 }
 
 /// One turn of a player's loop. False: it has left.
@@ -232,15 +229,15 @@ static bool turn(Node *node, FlTime now)
         node->frame += live->def.crowd.frame_ns;
     }
     send_out(node, now);
-    FlTime next = earlier(live->end, fl_session_deadline(node->session, now));
+    FlTime next = fl_time_min(live->end, fl_session_deadline(node->session, now));
     if (node->index >= 0) {
         if (now >= node->step) {
             note(node, &live->board->seats[node->index], now);
             node->step += LIVE_STEP;
         }
-        next = earlier(next, earlier(node->frame, node->step));
+        next = fl_time_min(next, fl_time_min(node->frame, node->step));
     }
-    (void)fl_net_wait(node->net, next);
+    (void)fl_net_wait(&node->net, 1, next, NULL);
     return true;
 }
 

@@ -80,23 +80,22 @@ static void note(Watch *watch, int32_t player, FlTime now)
     const CrowdNode *node = &watch->game->nodes[player];
     Watcher *watcher = &watch->watchers[player];
     World *world = watch->game->world;
-    const FlCrowd *crowd = fl_session_crowd(node->player.session);
-    FlCrowdView view;
+    FlEntityStatus view;
     bool before = watcher->looks;
     watcher->looks = wants(watch, node, before);
-    if (!watcher->looks || fl_crowd_view(crowd, IDOL, &view) != FL_OK) {
+    if (!watcher->looks || !crowd_player_view(node->player.session, IDOL, &view)) {
         return;
     }
-    bool fresh = view.stamp != watcher->stamp;
+    bool fresh = view.newest != watcher->stamp;
     if (fresh || !before) {
         watcher->heard = now;
     }
     FlTime gap = now - watcher->heard;
     watcher->gap = gap > watcher->gap ? gap : watcher->gap;
-    watcher->stamp = view.stamp;
+    watcher->stamp = view.newest;
     if (watch->counting) {
         FlTime local = world_local(world, node->node, now);
-        FlTime age = fl_span(fl_session_time(node->player.session, local), view.stamp);
+        FlTime age = fl_span(fl_session_time(node->player.session, local), view.newest);
         watch->updates += fresh && before ? 1 : 0;
         watch->hops += (uint64_t)view.hops;
         watch->looks++;
@@ -110,8 +109,7 @@ static FlTime look(void *ctx, World *world, FlTime now)
     Watch *watch = (Watch *)ctx;
     for (int32_t i = 0; i < watch->game->def.players; i++) {
         const CrowdNode *node = &watch->game->nodes[i];
-        if (node->player.member != IDOL && !node->stopped &&
-            fl_session_crowd(node->player.session) != NULL) {
+        if (node->player.member != IDOL && !node->stopped) {
             note(watch, i, now);
         }
     }
@@ -130,12 +128,11 @@ static int32_t busiest(Watch *watch, int32_t *behind)
         int32_t member = watch->game->nodes[f].player.member;
         int32_t count = 0;
         for (int32_t i = 0; i < watch->game->def.players; i++) {
-            FlCrowdView view;
+            FlEntityStatus view;
             const CrowdNode *node = &watch->game->nodes[i];
-            const FlCrowd *crowd = fl_session_crowd(node->player.session);
-            count += crowd != NULL && !node->stopped && watch->watchers[i].looks &&
-                             fl_crowd_view(crowd, IDOL, &view) == FL_OK && view.watched &&
-                             view.via == member
+            count += !node->stopped && watch->watchers[i].looks &&
+                             crowd_player_view(node->player.session, IDOL, &view) && view.watched &&
+                             crowd_player_via(&view) == member
                          ? 1
                          : 0;
         }
@@ -159,11 +156,11 @@ static FlResult mishap(Watch *watch, bool leaves, double *recovery_ms, int32_t *
     int32_t member = watch->game->nodes[who].player.member;
     FlTime now = world_now(watch->game->world);
     for (int32_t i = 0; i < watch->game->def.players; i++) {
-        FlCrowdView view;
-        const FlCrowd *crowd = fl_session_crowd(watch->game->nodes[i].player.session);
+        FlEntityStatus view;
+        const FlSession *session = watch->game->nodes[i].player.session;
         Watcher *watcher = &watch->watchers[i];
-        watcher->behind = crowd != NULL && i != who && watcher->looks &&
-                          fl_crowd_view(crowd, IDOL, &view) == FL_OK && view.via == member;
+        watcher->behind = i != who && watcher->looks && crowd_player_view(session, IDOL, &view) &&
+                          crowd_player_via(&view) == member;
         watcher->gap = 0;
     }
     FlResult result =

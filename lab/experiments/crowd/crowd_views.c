@@ -29,6 +29,7 @@ typedef struct Sums {
     double focus_error, rest_error;
     uint64_t focus_errors, rest_errors;
     Tally focus_age, rest_age;
+    CrowdRest rest;
 } Sums;
 
 struct CrowdViews {
@@ -56,40 +57,40 @@ static void note_age(Tally *tally, FlTime now, FlTime stamp)
     tally_add(tally, age > 0 ? fl_span_seconds(age) * 1e3 : 0.0);
 }
 
-static void note_pair(CrowdViews *v, const FlCrowd *crowd, int32_t member, Pair *pair, FlTime time,
-                      bool rest_too)
+static void note_pair(CrowdViews *v, const FlSession *session, int32_t member, Pair *pair,
+                      FlTime time, bool rest_too)
 {
-    FlCrowdView view;
-    if (fl_crowd_view(crowd, member, &view) != FL_OK) {
+    FlEntityStatus view;
+    if (!crowd_player_view(session, member, &view)) {
         pair->rest_looks += rest_too ? 1 : 0;
         pair->watched = false;
         return;
     }
-    bool fresh = view.stamp != pair->stamp && v->step > 0;
+    bool fresh = view.newest != pair->stamp && v->step > 0;
     Sums *sums = &v->sums;
     sums->focus_entries += view.watched && !pair->watched && v->step > 0 ? 1 : 0;
-    pair->stamp = view.stamp;
+    pair->stamp = view.newest;
     pair->watched = view.watched;
     if (view.watched) {
         sums->focus_updates += fresh ? 1 : 0;
         sums->focus_looks++;
-        note_age(&sums->focus_age, time, view.stamp);
+        note_age(&sums->focus_age, time, view.newest);
     } else {
         pair->rest_updates += fresh ? 1 : 0;
         if (rest_too) {
             pair->rest_looks++;
-            note_age(&sums->rest_age, time, view.stamp);
+            note_age(&sums->rest_age, time, view.newest);
         }
     }
 }
 
-static void note_errors(CrowdViews *v, const FlCrowd *crowd, const Pair *pairs, int32_t self,
-                        FlTime time)
+static void note_errors(CrowdViews *v, FlSession *session, const Pair *pairs, int32_t self,
+                        FlTime now)
 {
     for (int32_t m = 0; m < v->members; m++) {
         v->shown[m] = fl_vec3((double)NAN, 0.0, 0.0);
     }
-    (void)fl_crowd_positions(crowd, time, v->shown);
+    (void)fl_entity_positions(session, now, v->shown);
     for (int32_t m = 1; m < v->members; m++) {
         double error = fl_vec3_distance(v->shown[m], v->truth[m]);
         if (m == self || isnan(error)) {
@@ -101,6 +102,8 @@ static void note_errors(CrowdViews *v, const FlCrowd *crowd, const Pair *pairs, 
         } else {
             v->sums.rest_error += error;
             v->sums.rest_errors++;
+            crowd_rest_add(&v->sums.rest, v->game->def.motion, m - 1, pairs[m].stamp,
+                           crowd_game_time(v->game), v->shown[m]);
         }
     }
 }
@@ -108,23 +111,24 @@ static void note_errors(CrowdViews *v, const FlCrowd *crowd, const Pair *pairs, 
 static void note_view(CrowdViews *v, int32_t index, bool rest_too)
 {
     const CrowdNode *node = &v->game->nodes[v->player[index]];
-    const FlCrowd *crowd = fl_session_crowd(node->player.session);
-    if (crowd == NULL || node->stopped) {
+    FlSession *session = node->player.session;
+    FlCrowdStats stats;
+    if (fl_session_crowd_stats(session, &stats) != FL_OK || node->stopped) {
         return;
     }
     World *world = v->game->world;
     FlTime local = world_local(world, node->node, world_now(world));
-    FlTime time = fl_session_time(node->player.session, local);
+    FlTime time = fl_session_time(session, local);
     Pair *pairs = &v->pairs[(size_t)index * (size_t)v->members];
     for (int32_t m = 1; m < v->members; m++) {
         if (m != node->player.member && (rest_too || pairs[m].watched)) {
-            note_pair(v, crowd, m, &pairs[m], time, rest_too);
+            note_pair(v, session, m, &pairs[m], time, rest_too);
         }
     }
-    v->sums.wanted += (uint64_t)fl_crowd_stats(crowd).sources;
+    v->sums.wanted += (uint64_t)stats.sources;
     v->sums.view_looks++;
     if (rest_too) {
-        note_errors(v, crowd, pairs, node->player.member, time);
+        note_errors(v, session, pairs, node->player.member, local);
     }
 }
 
@@ -167,11 +171,8 @@ static uint64_t updates_of(const CrowdGame *game)
 {
     uint64_t updates = 0;
     for (int32_t i = 0; i < game->def.players; i++) {
-        const FlCrowd *crowd = crowd_game_crowd(game, i);
-        if (crowd != NULL) {
-            FlCrowdStats stats = fl_crowd_stats(crowd);
-            updates += stats.parcel_updates + stats.streamed;
-        }
+        FlCrowdStats stats = crowd_game_stats(game, i);
+        updates += stats.batch_updates + stats.streamed;
     }
     return updates;
 }
@@ -266,16 +267,15 @@ static void bytes_of(const CrowdViews *v, CrowdFigures *f)
 {
     const CrowdGame *game = v->game;
     double bytes = 0.0;
-    double lanes = 0.0;
+    double lights = 0.0;
     for (int32_t i = 0; i < game->def.players; i++) {
         int32_t node = game->nodes[i].node;
-        const FlCrowd *crowd = crowd_game_crowd(game, i);
         bytes += (double)(crowd_game_sent(game, node) - v->sent_begin[node]);
-        lanes += crowd != NULL ? fl_crowd_stats(crowd).lanes : 0;
+        lights += crowd_game_stats(game, i).lights;
     }
     f->mean_kbps = 8e-3 * bytes / (f->seconds * game->def.players);
     f->lobby_kbps = 8e-3 * (double)(crowd_game_sent(game, 0) - v->sent_begin[0]) / f->seconds;
-    f->lanes = lanes / game->def.players;
+    f->lights = lights / game->def.players;
     f->update_bytes = bytes / (double)(updates_of(game) - v->updates_begin);
     f->peak_kbps = 8e-3 * v->peak;
     f->peak_share = v->peak_share;
@@ -296,6 +296,7 @@ CrowdFigures crowd_views_figures(CrowdViews *v)
     f.focus_age_p95_ms = tally_quantile(&sums->focus_age, 0.95);
     f.error_focus = sums->focus_error / (double)sums->focus_errors;
     f.error_rest = sums->rest_error / (double)sums->rest_errors;
+    f.rest = crowd_rest_figures(&sums->rest);
     bytes_of(v, &f);
     return f;
 }

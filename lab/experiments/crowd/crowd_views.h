@@ -7,6 +7,7 @@
 #define LAB_CROWD_VIEWS_H
 
 #include "lab/experiments/crowd/crowd_game.h"
+#include "lab/experiments/crowd/crowd_rest.h"
 #include "lab/figures/stats.h"
 
 #define CROWD_VIEWS 32
@@ -25,11 +26,12 @@ typedef struct CrowdFigures {
     double age_p50_ms, age_p95_ms; ///< Of what is shown of all others.
     double focus_age_p50_ms, focus_age_p95_ms; ///< Of those watched.
     double error_focus, error_rest;            ///< Units, mean.
+    CrowdRestFigures rest;                     ///< `error_rest`, taken apart.
     double peak_kbps;                          ///< The most that anybody sent in any second,
     double peak_share;                         ///< and the most of anybody's upload.
     double mean_kbps;                          ///< Of all players.
     double lobby_kbps;                         ///< Of the lobby, which has no limit.
-    double lanes;                              ///< A player, mean.
+    double lights;                             ///< A player, mean.
     double update_bytes;                       ///< All bytes of all players by the updates in them.
 } CrowdFigures;
 

@@ -195,10 +195,11 @@ static LabStatus run_skills(const Request *request, const DuelsPlan *plan, Duels
             continue;
         }
         status = duels_measure(plan, (DuelsMode)m, expected, figures, error);
-        if (status == LAB_OK && m == DUELS_HIBW) {
+        bool known = status == LAB_OK && !lab_units_missing(plan->units);
+        if (known && m == DUELS_HIBW) {
             ceiling = duels_mean(figures->spearman, figures->count).mean;
         }
-        if (status == LAB_OK) {
+        if (known) {
             (void)json_array_append_new(rows, make_row(plan, (DuelsMode)m, figures, ceiling));
         }
     }
@@ -217,6 +218,7 @@ static LabStatus run_request(const LabRun *run, const Request *request, DuelsSco
         plan.progress_fn = step_progress;
         plan.progress_ctx = &progress;
         plan.series = &result->series;
+        plan.units = run->units;
         if (request->skills[s]) {
             status = run_skills(request, &plan, expected, figures, result->rows, error);
         }
@@ -280,6 +282,7 @@ const Experiment experiment_duels = {
     .settings_bytes = sizeof(DuelsSettings),
     .defaults_fn = defaults,
     .run_fn = run_duels,
+    .has_units = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,

@@ -104,7 +104,8 @@ typedef struct DuelsPlan {
     bool sealed;
     void (*progress_fn)(void *ctx); ///< After every stretch; or NULL.
     void *progress_ctx;
-    Text *series; ///< Gets a line per player and stretch; or NULL.
+    Text *series;    ///< Gets a line per player and stretch; or NULL.
+    LabUnits *units; ///< Or NULL: all is played here. A game is a unit.
 } DuelsPlan;
 
 /// No plan has more stretches of one mode, all casts together.

@@ -127,6 +127,35 @@ static uint64_t cast_seed(const DuelsPlan *plan, int32_t cast)
     return fl_random_at(plan->seed, 1, (uint64_t)cast);
 }
 
+/// The scores of a game's stretches, and its traffic after them, are one block.
+static LabStatus play_unit(const void *def, void *figures, Text *text, LabError *error)
+{
+    const DuelsPlay *play = (const DuelsPlay *)def;
+    DuelsScores *scores = (DuelsScores *)figures;
+    (void)text;
+    return duels_play(play, scores, (DuelsTraffic *)&scores[play->stretches], error);
+}
+
+static LabStatus play_game(const DuelsPlan *plan, int32_t cast, const DuelsPlay *play,
+                           const char *what, DuelsScores *scores, DuelsTraffic *traffic,
+                           LabError *error)
+{
+    size_t bytes = (size_t)play->stretches * sizeof *scores;
+    double *block = (double *)malloc(bytes + sizeof *traffic);
+    if (block == NULL) {
+        return lab_fail(error, LAB_FAILED, "out of memory");
+    }
+    double hours = play->stretches * fl_span_seconds(play->stretch_ns) / 3600.0;
+    LabUnit unit = lab_unit_of(block, bytes + sizeof *traffic,
+                               hours * (play->mode == DUELS_EXACT ? 3.0 : 80.0), "%s/%s/%d",
+                               duels_skills_name(plan->skills), what, (int)cast);
+    LabStatus status = lab_unit(plan->units, &unit, play_unit, play, error);
+    memcpy(scores, block, bytes);
+    memcpy(traffic, (const char *)block + bytes, sizeof *traffic);
+    free(block);
+    return status;
+}
+
 LabStatus duels_expect(const DuelsPlan *plan, int32_t cast, DuelsScores *expected, LabError *error)
 {
     DuelsCast players = duels_cast(plan->skills, cast_seed(plan, cast));
@@ -139,7 +168,7 @@ LabStatus duels_expect(const DuelsPlan *plan, int32_t cast, DuelsScores *expecte
     }
     play.seed = game_seed(plan, cast, 0);
     play.stretches = plan->expected_stretches;
-    LabStatus status = duels_play(&play, scores, &traffic, error);
+    LabStatus status = play_game(plan, cast, &play, "expected", scores, &traffic, error);
     for (int32_t s = 0; s < play.stretches && status == LAB_OK; s++) {
         for (int32_t i = 0; i < DUELS_PLAYERS; i++) {
             expected->score[i] += scores[s].score[i] / play.stretches;
@@ -190,10 +219,10 @@ static LabStatus measure_cast(const DuelsPlan *plan, DuelsMode mode, int32_t cas
 {
     DuelsCast players = duels_cast(plan->skills, cast_seed(plan, cast));
     DuelsPlay play = play_of(plan, &players, mode);
-    DuelsTraffic traffic;
+    DuelsTraffic traffic = {0};
     play.seed = game_seed(plan, cast, 1 + (int32_t)mode);
     play.stretches = plan->stretches;
-    LabStatus status = duels_play(&play, scores, &traffic, error);
+    LabStatus status = play_game(plan, cast, &play, duels_mode_name(mode), scores, &traffic, error);
     for (int32_t s = 0; s < play.stretches && status == LAB_OK; s++) {
         add_stretch(figures, &scores[s], expected);
         write_stretch(plan, cast, &play, s, &scores[s], expected);

@@ -35,6 +35,12 @@ static const Setting settings_table[] = {
 
 // ---------------------------------------------------------------- live
 
+static LabStatus play_live_unit(const void *def, void *figures, Text *text, LabError *error)
+{
+    (void)text;
+    return fairness_live((const FairnessPlay *)def, (FairnessFigures *)figures, error);
+}
+
 /// Every run twice: live, and in virtual time. figures: those of all runs live, then the others.
 static LabStatus play_live(const LabRun *run, FairnessPlay *play, const Material *material,
                            FairnessProgress *progress, FairnessFigures *figures, LabError *error)
@@ -45,7 +51,10 @@ static LabStatus play_live(const LabRun *run, FairnessPlay *play, const Material
         play->material = material;
         play->run = r;
         play->seed = run->seed + (uint64_t)r;
-        status = fairness_live(play, &figures[r * play->policy_count], error);
+        LabUnit unit = lab_unit_of(&figures[r * play->policy_count],
+                                   (size_t)play->policy_count * sizeof *figures, 1.0, "live/%g/%d",
+                                   fl_span_seconds(play->jitter) * 1e3, (int)r);
+        status = lab_unit(run->units, &unit, play_live_unit, play, error);
         lab_progress(run, ++progress->done, progress->of);
     }
     return status == LAB_OK
@@ -107,7 +116,8 @@ static LabStatus run_all(const LabRun *run, const FairnessSettings *s, FairnessP
         play->jitter = fl_span_from_seconds(jitter->values[j] / 1e3);
         status = fairness_play_runs(run, play, material, &progress, figures,
                                     j == 0 ? &result->series : NULL, error);
-        for (int32_t p = 0; p < play->policy_count && status == LAB_OK; p++) {
+        bool known = status == LAB_OK && !lab_units_missing(run->units);
+        for (int32_t p = 0; p < play->policy_count && known; p++) {
             FairnessSummary summary = fairness_summary(play, figures, material->run_count, p);
             json_t *row = fairness_row(play, &summary, material->run_count, p);
             (void)json_array_append_new(result->rows, row);
@@ -180,6 +190,7 @@ const Experiment experiment_fairness = {
     .settings_bytes = sizeof(FairnessSettings),
     .defaults_fn = defaults,
     .run_fn = run_fairness,
+    .has_units = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,

@@ -110,7 +110,7 @@ static FlResult add_node(Play *play, FlRole role, FlRandom *random, int32_t *nod
     node_def.session.world.entity_capacity = (FAIRNESS_RECEIVERS + 2) * FAIRNESS_POLICIES;
     node_def.session.peer_capacity = def->receiver_count;
     node_def.session.entity_capacity = def->policy_count;
-    node_def.session.path_capacity = 256;
+    node_def.session.tuning.path_capacity = 256;
     node_def.clock_offset = fl_span_from_seconds(fl_random_between(random, -1000.0, 1000.0));
     node_def.clock_drift_ppm = fl_random_between(random, -20.0, 20.0);
     return world_node_add(play->world, &node_def, node);
@@ -272,7 +272,7 @@ static void collect(const Play *play, int32_t policy, FairnessFigures *figures)
         int32_t node = play->views[r].eye.receiver;
         FlPeerId peer = fl_peer_self(world_session(play->world, node));
         FlLedgerView view;
-        if (fl_entity_view(sender, puppet->id, peer, now, &view) == FL_OK) {
+        if (fl_entity_view(sender, now, puppet->id, peer, &view) == FL_OK) {
             figures->updates_sent += view.sent;
             figures->updates_to[r] = view.sent;
             figures->ledger[r] = view.accumulated;

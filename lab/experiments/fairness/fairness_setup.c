@@ -1,5 +1,6 @@
 // Settings into plays, plays into rows.
 #include "lab/experiments/fairness/fairness_setup.h"
+#include "motion/motion.h"
 
 #include <errno.h>
 #include <math.h>
@@ -55,7 +56,7 @@ LabStatus fairness_setup_play(const LabRun *run, const FairnessSetup *setup, Fai
     }
     play->trigger.distance = setup->distance;
     play->trigger.silence_ns = fl_span_from_seconds(setup->silence_s);
-    if (fl_model_find(setup->model, &play->model) != FL_OK || play->model == FL_MODEL_CUBIC) {
+    if (fl__model_find(setup->model, &play->model) != FL_OK || play->model == FL_MODEL_CUBIC) {
         return lab_fail(error, LAB_BAD_INPUT, "--model: no model '%s'", setup->model);
     }
     return LAB_OK;
@@ -98,6 +99,11 @@ LabStatus fairness_setup_material(const LabRun *run, const FairnessSetup *setup,
 
 // ---------------------------------------------------------------- many runs
 
+static LabStatus play_unit(const void *def, void *figures, Text *text, LabError *error)
+{
+    return fairness_play((const FairnessPlay *)def, (FairnessFigures *)figures, text, error);
+}
+
 LabStatus fairness_play_runs(const LabRun *run, FairnessPlay *play, const Material *material,
                              FairnessProgress *progress, FairnessFigures *figures, Text *series,
                              LabError *error)
@@ -107,8 +113,12 @@ LabStatus fairness_play_runs(const LabRun *run, FairnessPlay *play, const Materi
         play->material = material;
         play->run = r;
         play->seed = run->seed + (uint64_t)r;
-        status =
-            fairness_play(play, &figures[r * play->policy_count], r == 0 ? series : NULL, error);
+        LabUnit unit = lab_unit_of(
+            &figures[r * play->policy_count], (size_t)play->policy_count * sizeof *figures,
+            fl_span_seconds(material->runs[r].source.length) * play->policy_count, "%g/%d",
+            fl_span_seconds(play->jitter) * 1e3, (int)r);
+        unit.text = r == 0 ? series : NULL;
+        status = lab_unit(run->units, &unit, play_unit, play, error);
         lab_progress(run, ++progress->done, progress->of);
     }
     return status;

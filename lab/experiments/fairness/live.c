@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "impair/impair.h"
 #include "lab/world/distant.h"
 
 #define LOOK_EVERY FL_MS(10)
@@ -64,7 +65,7 @@ static FlTime local(const Node *node, FlTime time)
 static FlImpairSettings way_of(const FairnessPlay *def, int32_t receiver)
 {
     FlTime delay = def->delay[receiver];
-    FlImpairSettings way = fl_impair_settings_default();
+    FlImpairSettings way = fl_impair_def_default().settings;
     way.delay_ns = delay;
     way.jitter_ns = def->jitter < delay ? def->jitter : delay;
     way.shape = def->jitter > 0 ? FL_SHAPE_UNIFORM : FL_SHAPE_CONSTANT;
@@ -75,12 +76,13 @@ static FlResult open_node(Node *node)
 {
     const FairnessPlay *def = node->live->def;
     FlSessionDef session = fl_session_def_default();
+    session.tuning.show.convergence = FL_CONVERGENCE_AT_ONCE; // measured as placed
     session.role = node->process == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     session.world = def->material->world;
     session.world.entity_capacity = (FAIRNESS_RECEIVERS + 2) * FAIRNESS_POLICIES;
     session.peer_capacity = def->receiver_count;
     session.entity_capacity = def->policy_count;
-    session.path_capacity = 256;
+    session.tuning.path_capacity = 256;
     session.join_timeout_ns = WARM_UP;
     session.host = node->live->host;
     session.seed = def->seed + (uint64_t)node->process;
@@ -89,7 +91,7 @@ static FlResult open_node(Node *node)
                           .near = node->process == 0,
                           .seed = def->seed,
                           .number = (uint16_t)node->process,
-                          .flight_capacity = fl_flight_def_default().capacity};
+                          .flight_capacity = fl__flight_def_default().capacity};
     if (node->process == 0) {
         distant.net = node->live->host_net;
     } else {
@@ -110,7 +112,7 @@ static bool create_entities(Node *node)
         entity.model = def->model;
         entity.trigger = def->trigger;
         entity.send = def->policy[p];
-        if (fl_entity_create(node->distant.session, &entity, &node->id[p]) != FL_OK ||
+        if ((node->id[p] = fl_entity_create(node->distant.session, &entity)).index1 == 0 ||
             fl_entity_status(node->distant.session, node->id[p], &status) != FL_OK) {
             return false;
         }
@@ -167,7 +169,7 @@ static void note(Node *node, FlTime now)
             FlPose pose;
             FlEntityStatus status;
             Note *n = note_of(live, node->process, p, node->look);
-            n->there = fl_entity_pose(node->distant.session, id, at, &pose) == FL_OK &&
+            n->there = fl_entity_pose_at(node->distant.session, at, id, &pose) &&
                        fl_entity_status(node->distant.session, id, &status) == FL_OK;
             if (n->there) {
                 n->position = pose.position;
@@ -179,20 +181,15 @@ static void note(Node *node, FlTime now)
 
 // ---------------------------------------------------------------- a process
 
-static FlTime earlier(FlTime a, FlTime b)
-{
-    return a < b ? a : b;
-}
-
 static FlTime next_time(Node *node, FlTime now, FlTime end)
 {
     const Live *live = node->live;
-    FlTime next = earlier(end, distant_deadline(&node->distant, now));
+    FlTime next = fl_time_min(end, distant_deadline(&node->distant, now));
     if (node->look < live->look_count) {
-        next = earlier(next, look_time(live, node->look));
+        next = fl_time_min(next, look_time(live, node->look));
     }
     if (node->process == 0 && node->frame != FL_FOREVER) {
-        next = earlier(next, live->begin + node->frame);
+        next = fl_time_min(next, live->begin + node->frame);
     }
     return next;
 }
@@ -205,8 +202,8 @@ static void collect(Node *node, FlTime now)
         FairnessFigures *figures = &node->live->board->figures[p];
         for (int32_t r = 0; r < def->receiver_count; r++) {
             FlLedgerView view;
-            if (fl_entity_view(node->distant.session, node->id[p], node->live->board->peer[r],
-                               local(node, now), &view) == FL_OK) {
+            if (fl_entity_view(node->distant.session, local(node, now), node->id[p],
+                               node->live->board->peer[r], &view) == FL_OK) {
                 figures->updates_sent += view.sent;
                 figures->updates_to[r] = view.sent;
                 figures->ledger[r] = view.accumulated;
@@ -232,7 +229,7 @@ static _Noreturn void run_process(const Live *live, int32_t process)
         }
         distant_send(&node.distant, now);
         note(&node, now);
-        (void)fl_net_wait(node.distant.net, next_time(&node, now, end));
+        (void)fl_net_wait(&node.distant.net, 1, next_time(&node, now, end), NULL);
         now = fl_net_now();
     }
     ok = ok && fl_session_state(node.distant.session) == FL_SESSION_RUNNING;

@@ -1,7 +1,7 @@
 // The fairness experiment outside virtual time: processes, sockets, the machine's clock.
 //
 // The sender and every receiver are a process with a UDP socket on the loopback interface. Each
-// receiver sends what comes and goes through room `impair`, as `fairlead wan` does, so that it is
+// receiver sends what comes and goes through module `impair`, as `fairlead wan` does, so that it is
 // as far away as in the virtual world. Every process has a clock of its own (the machine's,
 // shifted).
 //

@@ -31,7 +31,8 @@ static const Setting settings_table[] = {
     {SETTING_INTEGER, "races", "N", "races per control (10)", AT(races), 1, 1000000},
     {SETTING_INTEGER, "cars", "N", "cars, and peers (16)", AT(cars), 2, FINISH_CARS},
     {SETTING_TEXT, "control", "LIST",
-     "of none, constant-200, constant-400, perceptive; blanks between (all)", AT(control), 0, 0},
+     "of none, constant-200, constant-400, inputs, perceptive; blanks between (all)", AT(control),
+     0, 0},
     {SETTING_INTEGER, "frame-ticks", "N", "ticks per frame, of 1/60 s (3)", AT(frame_ticks), 1, 12},
     {SETTING_NUMBER, "delay", "MS", "one way (150)", AT(delay_ms), 0.0, 2000.0},
     {SETTING_NUMBER, "jitter", "MS", "this much more or less, uniform (30)", AT(jitter_ms), 0.0,
@@ -59,7 +60,7 @@ static LabStatus read_controls(const char *list, bool chosen[FINISH_CONTROLS], L
         if (!known) {
             return lab_fail(error, LAB_BAD_INPUT,
                             "--control: no '%.*s'; there are: none, constant-200, constant-400, "
-                            "perceptive",
+                            "inputs, perceptive",
                             (int)length, at);
         }
         at += length + (at[length] != '\0' ? 1 : 0);
@@ -72,7 +73,7 @@ static FinishPlay play_of(const LabRun *run, const FinishSettings *s, FinishCont
     FinishPlay play = {.control = control,
                        .cars = (int32_t)s->cars,
                        .frame_ticks = (int32_t)s->frame_ticks,
-                       .way = fl_impair_settings_default(),
+                       .way = fl_impair_def_default().settings,
                        .sealed = !run->plain};
     play.way.delay_ns = fl_span_from_seconds(s->delay_ms / 1e3);
     play.way.jitter_ns = fl_span_from_seconds(s->jitter_ms / 1e3);
@@ -114,6 +115,8 @@ static json_t *make_row(FinishControl control, const FinishFigures *f)
     row_number(row, "deepest_ticks", (double)f->sum.deepest);
     row_number(row, "settled_lag_ms_p50", lag_ms(f, 0.5));
     row_number(row, "settled_lag_ms_p95", lag_ms(f, 0.95));
+    row_number(row, "settled_uneven_ms",
+               f->uneven_count > 0 ? f->uneven_ms / (double)f->uneven_count : (double)NAN);
     row_number(row, "late", (double)f->sum.late / races);
     row_number(row, "dropped", (double)f->sum.dropped / races);
     row_number(row, "display_error_m", f->error_m / (double)f->error_count);
@@ -130,6 +133,7 @@ static const Column columns[] = {
     {"reexecuted_ticks_per_second", "again/s", 0},
     {"settled_lag_ms_p50", "lag p50", 0},
     {"settled_lag_ms_p95", "p95 ms", 0},
+    {"settled_uneven_ms", "uneven ms", 0},
     {"late", "late", 0},
     {"dropped", "dropped", 1},
     {"display_error_m", "shown off m", 3},
@@ -207,7 +211,9 @@ const Experiment experiment_finish = {
         "if order and times are the same everywhere. Controls: inputs count when they come "
         "(none);\n"
         "the past is repaired for 200 or 400 ms, and later inputs are lost (constant-...); it is\n"
-        "repaired until every input is there (perceptive).",
+        "repaired until every input is there (inputs); the same, and a state settles at a play\n"
+        "time by measured lags, without a common clock (perceptive). `uneven`: how much the time\n"
+        "between the settling of two states differs between two peers.",
     .settings = settings_table,
     .setting_count = (int32_t)(sizeof settings_table / sizeof *settings_table),
     .settings_bytes = sizeof(FinishSettings),

@@ -25,11 +25,13 @@ enum {
 
 #define FINISH_START FL_SEC(15) ///< Session time of the first race.
 
-/// X(name, word, control, lag in ms)
+/// X(name, word, control, lag in ms). `inputs` settles as soon as all inputs are there, at another
+/// time at every peer; `perceptive` at play times by measured lags.
 #define FINISH_CONTROL_TABLE(X)                                                                    \
     X(NONE, "none", FL_CONTROL_NONE, 0)                                                            \
     X(CONSTANT_200, "constant-200", FL_CONTROL_CONSTANT, 200)                                      \
     X(CONSTANT_400, "constant-400", FL_CONTROL_CONSTANT, 400)                                      \
+    X(INPUTS, "inputs", FL_CONTROL_LAGS, 0)                                                        \
     X(PERCEPTIVE, "perceptive", FL_CONTROL_LAGS, 0)
 
 typedef enum FinishControl {
@@ -62,7 +64,8 @@ typedef struct FinishResult {
     int32_t contacts;
     int64_t desync; ///< The first tick that somebody's hash differed at; FL_TIMELINE_NEVER: none.
     FlTimelineFigures figures;
-    uint32_t lag[FINISH_LAG_MOST + 1]; ///< Frames with the settled state so many ticks behind.
+    uint32_t lag[FINISH_LAG_MOST + 1];   ///< Frames with the settled state so many ticks behind.
+    FlTime settled_at[FINISH_TICKS + 1]; ///< When each state was, by the peer's own clock.
 } FinishResult;
 
 typedef struct FinishPoint {
@@ -115,6 +118,8 @@ typedef struct FinishFigures {
     int64_t contacts;      ///< Between cars, as the host has them.
     FlTimelineFigures sum; ///< Of all peers.
     uint64_t lag[FINISH_LAG_MOST + 1];
+    double uneven_ms;     ///< Sum over pairs of peers: how far the time between the settling of two
+    int64_t uneven_count; ///< ticks of a race differs between the two, at most.
     double error_m; ///< Sum over other cars, frames and peers: what was shown from what was true.
     int64_t error_count;
     double seconds; ///< Of peers' races.

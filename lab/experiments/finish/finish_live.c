@@ -1,7 +1,7 @@
 // A batch of races outside virtual time: processes, sockets, the machine's clock.
 //
 // Every peer is a process with a UDP socket on the loopback interface and a clock of its own (the
-// machine's, shifted). What it sends goes through room `impair`, one way per receiver, as
+// machine's, shifted). What it sends goes through module `impair`, one way per receiver, as
 // `fairlead wan` does. Results are written into memory that all share.
 #include "lab/experiments/finish/finish.h"
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fairlead/net.h"
+#include "impair/impair.h"
 
 enum { BATCH = 64, EXIT_RACE_FAILED = 1 };
 
@@ -53,9 +54,9 @@ static FlResult open_nets(Live *live)
 static FlResult open_ways(Node *node)
 {
     const FinishPlay *play = node->live->play;
-    FlFlightDef queue = fl_flight_def_default();
+    FlFlightDef queue = fl__flight_def_default();
     queue.packet_bytes = FL_SESSION_DATAGRAM_BYTES;
-    FlResult result = fl_flight_create(&queue, &node->leaving);
+    FlResult result = fl__flight_create(&queue, &node->leaving);
     for (int32_t i = 0; i < play->cars && result == FL_OK; i++) {
         FlImpairDef def = fl_impair_def_default();
         def.settings = play->way;
@@ -110,13 +111,13 @@ static void send_out(Node *node, FlTime now)
         FL_ASSERT(to < live->play->cars);
         FlFate fate = fl_impair_send(node->way[to], now, out.count);
         for (int32_t i = 0; i < fate.copy_count; i++) {
-            FlResult pushed = fl_flight_push(node->leaving, fate.deliver_at[i], (uint64_t)to,
-                                             out.bytes, out.count);
+            FlResult pushed = fl__flight_push(node->leaving, fate.deliver_at[i], (uint64_t)to,
+                                              out.bytes, out.count);
             FL_ASSERT(pushed == FL_OK);
         }
     }
     FlFlightPacket packet;
-    while (fl_flight_take(node->leaving, now, &packet, 1) == 1) {
+    while (fl__flight_take(node->leaving, now, &packet, 1) == 1) {
         FlDatagram datagram = {
             .address = live->address[packet.tag], .data = packet.data, .bytes = packet.bytes};
         int32_t done;
@@ -132,7 +133,7 @@ static FlTime next_time(Node *node, FlTime now)
     FlTime next = fl_session_deadline(node->session, now + node->offset);
     next = next < node->frame ? next : node->frame;
     next = next == FL_FOREVER ? next : next - node->offset;
-    FlTime flight = fl_flight_next(node->leaving);
+    FlTime flight = fl__flight_next(node->leaving);
     return flight < next ? flight : next;
 }
 
@@ -149,7 +150,7 @@ static _Noreturn void run_process(const Live *live, int32_t process)
             node.frame = finish_peer_frame(node.peer, now + node.offset);
         }
         send_out(&node, now);
-        (void)fl_net_wait(node.net, next_time(&node, now));
+        (void)fl_net_wait(&node.net, 1, next_time(&node, now), NULL);
         now = fl_net_now();
     }
     ok = ok && fl_session_state(node.session) == FL_SESSION_RUNNING;

@@ -10,7 +10,8 @@ struct FinishPeer {
     FinishRace *races;
     FlTimeline *timeline;
     RacingGame *game; // of the race that is on
-    int32_t race;     // -1: none yet
+    FlTime now;
+    int32_t race; // -1: none yet
     int32_t car;
     int64_t next;                      // the tick whose input is handed in next
     uint8_t input[RACING_INPUT_BYTES]; // what the driver decided last
@@ -95,6 +96,7 @@ static void settled(void *ctx, int64_t tick, const void *bytes)
     }
     FinishRace *race = &peer->races[peer->race];
     FinishResult *result = &race->result[peer->car];
+    result->settled_at[in_race] = peer->now;
     if (peer->car == 0) {
         put_points(race->truth[in_race], state);
     }
@@ -117,14 +119,44 @@ FlSessionDef finish_session_def(const FinishPlay *play)
     def.topology = FL_TOPOLOGY_MESH;
     def.world.entity_capacity = 64;
     def.peer_capacity = play->cars - 1;
-    def.line_capacity = play->cars - 1;
+    def.tuning.direct_capacity = play->cars - 1;
     def.entity_capacity = 1;
-    def.item_capacity = 512;
-    def.path_capacity = 16;
+    def.tuning.item_capacity = 512;
+    def.tuning.path_capacity = 16;
     def.input_bytes = RACING_INPUT_BYTES;
     def.input_ticks = 256;
     def.join_timeout_ns = FINISH_START;
+    if (play->control == FINISH_PERCEPTIVE) {
+        def.action_capacity = 64; // none are done; their lags are measured
+    }
     return def;
+}
+
+/// A timeline for a race, in place of the one before.
+static FlResult create_timeline(FinishPeer *peer, int32_t race)
+{
+    const FinishPlay *play = peer->play;
+    FlTimelineDef def = fl_timeline_def_default();
+    def.player_capacity = FINISH_CARS;
+    def.state_bytes = sizeof(RacingState);
+    def.input_bytes = RACING_INPUT_BYTES;
+    def.control = controls[play->control];
+    def.lag_ticks = (lags_ms[play->control] * RACING_TICK_HZ + 500) / 1000;
+    if (play->control == FINISH_PERCEPTIVE) { // inputs are handed in before their ticks
+        def.tick_hz = RACING_TICK_HZ;
+        def.tick_from =
+            FINISH_START + race * slot_span() - racing_tick_time((int32_t)first_tick(race));
+    }
+    def.game =
+        (FlTimelineGame){.step_fn = step, .hash_fn = hash, .settled_fn = settled, .ctx = peer};
+    FlTimeline *timeline;
+    FlResult result = fl_timeline_create(&def, &timeline);
+    if (result == FL_OK) {
+        (void)!fl_session_timeline(peer->session, NULL, false);
+        fl_timeline_destroy(peer->timeline);
+        peer->timeline = timeline;
+    }
+    return result;
 }
 
 FlResult finish_peer_create(const FinishPlay *play, FlSession *session, FinishRace *races,
@@ -137,19 +169,6 @@ FlResult finish_peer_create(const FinishPlay *play, FlSession *session, FinishRa
     }
     *peer = (FinishPeer){.play = play, .session = session, .races = races, .race = -1};
     racing_input_encode((RacingInput){0}, peer->input);
-    FlTimelineDef def = fl_timeline_def_default();
-    def.player_capacity = FINISH_CARS;
-    def.state_bytes = sizeof(RacingState);
-    def.input_bytes = RACING_INPUT_BYTES;
-    def.control = controls[play->control];
-    def.lag_ticks = (lags_ms[play->control] * RACING_TICK_HZ + 500) / 1000;
-    def.game =
-        (FlTimelineGame){.step_fn = step, .hash_fn = hash, .settled_fn = settled, .ctx = peer};
-    FlResult result = fl_timeline_create(&def, &peer->timeline);
-    if (result != FL_OK) {
-        finish_peer_destroy(peer);
-        return result;
-    }
     *out = peer;
     return FL_OK;
 }
@@ -170,7 +189,7 @@ static void note_end(FinishPeer *peer)
     if (peer->race >= 0) {
         FinishResult *result = &peer->races[peer->race].result[peer->car];
         result->figures = fl_timeline_figures(peer->timeline);
-        result->desync = fl_timeline_desync(peer->timeline).tick;
+        result->desync = fl_timeline_figures(peer->timeline).desync_at;
     }
 }
 
@@ -183,8 +202,9 @@ static bool begin(FinishPeer *peer, int32_t race)
     def.time_limit = FINISH_TICKS;
     def.seed = peer->play->first_race + (uint64_t)race;
     racing_destroy(peer->game);
+    peer->game = NULL;
     RacingState state;
-    if (racing_create(&def, &peer->game) != FL_OK) {
+    if (racing_create(&def, &peer->game) != FL_OK || create_timeline(peer, race) != FL_OK) {
         return false;
     }
     racing_start(peer->game, &state);
@@ -233,6 +253,7 @@ static void look(FinishPeer *peer, int64_t tick)
 FlTime finish_peer_frame(FinishPeer *peer, FlTime now)
 {
     const FinishPlay *play = peer->play;
+    peer->now = now;
     FlTime time = fl_session_time(peer->session, now);
     FlTime frame = racing_tick_time(play->frame_ticks);
     if (fl_session_state(peer->session) != FL_SESSION_RUNNING || time < FINISH_START) {
@@ -262,7 +283,7 @@ FlTime finish_peer_frame(FinishPeer *peer, FlTime now)
     }
     // The next frame begins with a tick, or a little after it.
     FlTime next = FINISH_START + race * slot_span() + racing_tick_time((int32_t)in_race) + frame;
-    FlTime when = fl_session_when(peer->session, next + FL_US(10));
+    FlTime when = fl_session_local_time(peer->session, next + FL_US(10));
     return when > now ? when : now + FL_MS(1);
 }
 
@@ -306,6 +327,23 @@ static void add_sums(FlTimelineFigures *sum, const FlTimelineFigures *one)
     sum->differing += one->differing;
 }
 
+/// Settled at one time everywhere, it would be as long from one state to another at all peers.
+static void add_uneven(FinishFigures *f, const FinishPlay *play, const FinishRace *race)
+{
+    for (int32_t a = 0; a < play->cars; a++) {
+        for (int32_t b = 0; b < a; b++) {
+            FlTime least = INT64_MAX, most = INT64_MIN;
+            for (int32_t tick = 1; tick <= FINISH_TICKS; tick++) {
+                FlTime apart = race->result[a].settled_at[tick] - race->result[b].settled_at[tick];
+                least = apart < least ? apart : least;
+                most = apart > most ? apart : most;
+            }
+            f->uneven_ms += 1e3 * fl_span_seconds(most - least);
+            f->uneven_count++;
+        }
+    }
+}
+
 void finish_add(FinishFigures *figures, const FinishPlay *play, const FinishRace *race)
 {
     bool decided = true, order = true, times = true, hashes = true;
@@ -329,4 +367,7 @@ void finish_add(FinishFigures *figures, const FinishPlay *play, const FinishRace
     figures->contacts += first->contacts;
     figures->seconds += play->cars * fl_span_seconds(racing_tick_time(FINISH_TICKS + FINISH_ROLL));
     add_errors(figures, play, race);
+    if (decided) {
+        add_uneven(figures, play, race);
+    }
 }

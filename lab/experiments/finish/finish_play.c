@@ -56,7 +56,7 @@ static LabStatus run(Batch *batch, const FinishPlay *play, LabError *error)
     for (int32_t i = 0; i < play->cars; i++) {
         FlSession *session = world_session(batch->world, i);
         if (!world_all_in(batch->world) || fl_peer_count(session) != play->cars - 1) {
-            const char *why = fl_session_trouble(session);
+            const char *why = fl_session_end_text(session);
             return lab_fail(error, LAB_FAILED, "not everybody is in the session: %.*s",
                             (int)strcspn(why, "\n"), why);
         }

@@ -195,6 +195,12 @@ static json_t *make_row(const Cell *cell, const FairnessPlay *game, const FlSend
 
 // ---------------------------------------------------------------- running
 
+static LabStatus play_unit(const void *def, void *figures, Text *text, LabError *error)
+{
+    (void)text;
+    return liar_play((const LiarPlay *)def, (LiarFigures *)figures, error);
+}
+
 static LabStatus play_policy(const LabRun *run, const LiarSettings *s, FairnessPlay *game,
                              FlSend send, Lies *lies, json_t *rows, LabError *error)
 {
@@ -207,10 +213,16 @@ static LabStatus play_policy(const LabRun *run, const LiarSettings *s, FairnessP
         for (int32_t i = 0; i < CAPS * BEHAVIOUR_COUNT && status == LAB_OK; i++) {
             send.share_cap = i < BEHAVIOUR_COUNT ? 1.0 : s->cap;
             LiarPlay play = behave(s, game, &send, i % BEHAVIOUR_COUNT);
-            status = liar_play(&play, &lies[r][i / BEHAVIOUR_COUNT][i % BEHAVIOUR_COUNT], error);
+            LiarFigures *figures = &lies[r][i / BEHAVIOUR_COUNT][i % BEHAVIOUR_COUNT];
+            char name[FL_SEND_TEXT_BYTES];
+            fl_send_text(&send, name);
+            LabUnit unit = lab_unit_of(figures, sizeof *figures, 1.0, "%s/%g/%d/%d", name,
+                                       fl_span_seconds(game->jitter) * 1e3, (int)r, (int)i);
+            status = lab_unit(run->units, &unit, play_unit, &play, error);
         }
     }
-    for (int32_t i = 0; i < CAPS * BEHAVIOUR_COUNT && status == LAB_OK; i++) {
+    bool known = status == LAB_OK && !lab_units_missing(run->units);
+    for (int32_t i = 0; i < CAPS * BEHAVIOUR_COUNT && known; i++) {
         Cell cell = {(const Lies *)lies,  runs,   (int32_t)s->liar - 1, i / BEHAVIOUR_COUNT,
                      i % BEHAVIOUR_COUNT, scratch};
         send.share_cap = i < BEHAVIOUR_COUNT ? 1.0 : s->cap;
@@ -305,6 +317,7 @@ const Experiment experiment_liar = {
     .settings_bytes = sizeof(LiarSettings),
     .defaults_fn = defaults,
     .run_fn = run_liar,
+    .has_units = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,

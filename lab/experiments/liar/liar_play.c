@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lab/experiments/liar/liar.h"
+#include "motion/motion.h"
 
 enum { FLIGHTS = 4096 };
 
@@ -99,7 +100,7 @@ static void count_errors(Game *game, FlTime now)
         const Screen *screen = &game->screens[r];
         if (screen->on && screen->piece.life == game->exported.life &&
             game->exported.life != FL_LIFE_NONE) {
-            game->figures->aee[r] += fl_distance_integral(
+            game->figures->aee[r] += fl__distance_integral(
                 &game->exported.motion, &screen->piece.motion, game->counted, now);
         }
     }

@@ -67,25 +67,47 @@ static void add_figures(RaceFigures *sum, const RaceFigures *f, double weight)
     sum->clock_ms += weight * f->clock_ms;
 }
 
+/// A race at a point of a sweep.
+typedef struct Repeated {
+    const RaceSweep *sweep;
+    const RaceCell *cell;
+    int32_t race;
+} Repeated;
+
+static LabStatus play_repeats(const void *ctx, void *sums, Text *text, LabError *error)
+{
+    const Repeated *repeated = (const Repeated *)ctx;
+    const RaceSweep *sweep = repeated->sweep;
+    RaceFigures *figures = (RaceFigures *)sums;
+    RacePlay play = sweep->play;
+    play.first = repeated->cell->first;
+    play.others = repeated->cell->others;
+    play.race = &sweep->material->races[repeated->race];
+    LabStatus status = LAB_OK;
+    (void)text;
+    for (int32_t k = 0; k < sweep->repeats && status == LAB_OK; k++) {
+        RaceFigures found[RACE_SCHEMES];
+        play.seed = fl_random_at(sweep->seed, (uint64_t)repeated->race, (uint64_t)k);
+        status = race_play(&play, found, error);
+        for (int32_t s = 0; s < play.scheme_count && status == LAB_OK; s++) {
+            add_figures(&figures[s], &found[s], 1.0 / sweep->repeats);
+        }
+    }
+    return status;
+}
+
 LabStatus race_sweep_cell(const RaceSweep *sweep, const RaceCell *cell, RaceFigures *figures,
                           LabError *error)
 {
-    RacePlay play = sweep->play;
-    play.first = cell->first;
-    play.others = cell->others;
-    memset(figures, 0,
-           (size_t)sweep->material->count * (size_t)play.scheme_count * sizeof *figures);
+    size_t schemes = (size_t)sweep->play.scheme_count;
     LabStatus status = LAB_OK;
-    for (int32_t r = 0; r < sweep->material->count; r++) {
-        play.race = &sweep->material->races[r];
-        for (int32_t k = 0; k < sweep->repeats && status == LAB_OK; k++) {
-            RaceFigures found[RACE_SCHEMES];
-            play.seed = fl_random_at(sweep->seed, (uint64_t)r, (uint64_t)k);
-            status = race_play(&play, found, error);
-            for (int32_t s = 0; s < play.scheme_count && status == LAB_OK; s++) {
-                add_figures(&figures[r * play.scheme_count + s], &found[s], 1.0 / sweep->repeats);
-            }
-        }
+    for (int32_t r = 0; r < sweep->material->count && status == LAB_OK; r++) {
+        Repeated repeated = {sweep, cell, r};
+        LabUnit unit =
+            lab_unit_of(&figures[(size_t)r * schemes], schemes * sizeof *figures,
+                        0.06 * sweep->repeats, "%s/%g/%g/%g/%d", cell->sweep, cell->first.mean_ms,
+                        cell->first.sd_ms, cell->first.loss, (int)r);
+        status = lab_unit(sweep->units, &unit, play_repeats, &repeated, error);
     }
     return status;
 }
@@ -125,7 +147,7 @@ static const Setting settings_table[] = {
     {SETTING_TEXT, "topology", "T", "mesh: peer to peer; star: through a server (mesh)",
      AT(topology), 0, 0},
     {SETTING_TEXT, "schemes", "LIST",
-     "of " RACE_ALL_SCHEMES ", or\nHOLD/PLACEMENT/CONVERGENCE; /told and @T may follow (all)",
+     "of " RACE_ALL_SCHEMES ", or\nHOLD/PLACEMENT/CONVERGENCE; /sent and @T may follow (all)",
      AT(schemes), 0, 0},
     {SETTING_TEXT, "clock", "C",
      "referee: a host near to all keeps the time; player: the first one hosts (referee)", AT(clock),
@@ -237,10 +259,11 @@ static LabStatus run_sweeps(const LabRun *run, const RaceSweep *sweep, LabResult
                               "updates_per_second,own_lag_ms,jumps_per_minute,clock_error_ms\n");
     for (int32_t c = 0; c < count && status == LAB_OK; c++) {
         status = race_sweep_cell(sweep, &cells[c], figures, error);
-        for (int32_t s = 0; s < sweep->play.scheme_count && status == LAB_OK; s++) {
+        bool known = status == LAB_OK && !lab_units_missing(sweep->units);
+        for (int32_t s = 0; s < sweep->play.scheme_count && known; s++) {
             (void)json_array_append_new(result->rows, row_of(sweep, &cells[c], figures, s));
         }
-        if (status == LAB_OK) {
+        if (known) {
             write_series(sweep, &cells[c], figures, &result->series);
         }
         lab_progress(run, c + 1, count);
@@ -254,7 +277,7 @@ static LabStatus run_racing(const LabRun *run, const void *ctx, LabResult *resul
     const RacingSettings *s = (const RacingSettings *)ctx;
     RaceScheme schemes[RACE_SCHEMES];
     RaceMaterial material = {0};
-    RaceSweep sweep = {.material = &material, .seed = run->seed};
+    RaceSweep sweep = {.material = &material, .seed = run->seed, .units = run->units};
     LabStatus status = settings_play(s, run, schemes, &sweep.play, error);
     if (status == LAB_OK) {
         status = settings_material(s, run, &material, &sweep.repeats, error);
@@ -315,6 +338,7 @@ const Experiment experiment_racing = {
     .settings_bytes = sizeof(RacingSettings),
     .defaults_fn = defaults,
     .run_fn = run_racing,
+    .has_units = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,

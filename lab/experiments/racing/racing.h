@@ -4,7 +4,7 @@
 // Every player has one car and sees all of them. Each scheme has an entity of its own per car, in
 // the same sessions: so all schemes meet the same race and the same network.
 //
-//     recorded progress ──▶ owner: told or not ──▶ session ═ ways ═▶ session ──▶ shown progress
+//     recorded progress ──▶ owner: sent or not ──▶ session ═ ways ═▶ session ──▶ shown progress
 //              └──▶ own picture (FlShow, by the same scheme)
 //
 // A race is one-dimensional here: x is the distance along the course (progress), which is all that
@@ -14,6 +14,7 @@
 
 #include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
+#include "lab/world/lab_unit.h"
 #include "lab/world/world.h"
 
 enum { RACE_CARS = 16, RACE_SCHEMES = 32, RACE_CELLS = 32 };
@@ -28,11 +29,11 @@ typedef struct RaceScheme {
     char name[64];
     FlShowDef show;   ///< How everybody shows the cars, own one included.
     double threshold; ///< Car lengths; not used by placement `snap`, which sends every sample.
-    bool told;        ///< Own car shown by what was told of it, as others see it; else by every
+    bool sent;        ///< Own car shown by what was sent of it, as others see it; else by every
                       ///< sample.
 } RaceScheme;
 
-/// NAME[/told][@T] or HOLD/PLACEMENT/CONVERGENCE[/told][@T]: a scheme of fairlead/show.h or any
+/// NAME[/sent][@T] or HOLD/PLACEMENT/CONVERGENCE[/sent][@T]: a scheme of fairlead/show.h or any
 /// combination; T is the threshold in car lengths. False: it is neither.
 bool race_scheme_parse(const char *text, RaceScheme *scheme);
 
@@ -133,9 +134,11 @@ typedef struct RaceSweep {
     const RaceMaterial *material;
     uint64_t seed;
     int32_t repeats; ///< Times that every race is played, over other luck.
+    LabUnits *units; ///< Or NULL: all is played here.
 } RaceSweep;
 
 /// Plays one point with all races: figures[race * scheme_count + scheme], averaged over repeats.
+/// A race with its repeats is a unit.
 LabStatus race_sweep_cell(const RaceSweep *sweep, const RaceCell *cell, RaceFigures *figures,
                           LabError *error);
 

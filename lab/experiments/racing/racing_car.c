@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lab/experiments/racing/racing_play.h"
+#include "lab/figures/jumps.h"
 
 /// No longer than the fixed Δ, so that adaptive schemes pay for nothing but with consistency.
 static FlDeltaDef delta_def(const FlShowDef *show)
@@ -16,7 +17,7 @@ static FlDeltaDef delta_def(const FlShowDef *show)
 static FlShowDef show_of(const RaceGame *game, const RaceScheme *scheme)
 {
     FlShowDef def = scheme->show;
-    def.speed_limit = (1.0 + 0.5 * FL_JUMP_TOLERANCE) * game->def->race->top_speed;
+    def.speed_limit = (1.0 + 0.5 * JUMP_TOLERANCE) * game->def->race->top_speed;
     return def;
 }
 
@@ -28,24 +29,23 @@ static FlResult start_car(RaceGame *game, int32_t c, int32_t s)
     FlEntityDef def = fl_entity_def_default();
     def.model = FL_MODEL_LINEAR;
     def.trigger = (FlTriggerDef){(double)INFINITY, (double)INFINITY, 1}; // whenever it is handed in
-    FlResult result = fl_entity_create(session, &def, &car->id);
+    car->id = fl_entity_create(session, &def);
     FlEntityStatus status;
-    if (result == FL_OK) {
-        result = fl_entity_status(session, car->id, &status);
-    }
+    FlResult result = fl_entity_status(session, car->id, &status);
     if (result != FL_OK) {
         return result;
     }
     car->number = status.number;
     FlShowDef show = show_of(game, scheme);
-    fl_show_init_with(&car->own, &show);
+    fl_show_init(&car->own, &show);
     FlShowDef guess = fl_show_def_default();
     guess.placement = scheme->show.placement;
-    fl_show_init_with(&car->guess, &guess);
+    guess.convergence = FL_CONVERGENCE_AT_ONCE; // where others place it
+    fl_show_init(&car->guess, &guess);
     FlDeltaDef delta = delta_def(&scheme->show);
     fl_delta_control_init(&car->control, &delta);
     for (int32_t p = 0; p < game->def->race->car_count; p++) {
-        fl_jumps_init(&race_view(game, p, c, s)->jumps, game->def->race->top_speed);
+        jumps_init(&race_view(game, p, c, s)->jumps, game->def->race->top_speed);
     }
     return FL_OK;
 }
@@ -75,15 +75,15 @@ static FlState sample_at(const RaceTrack *track, int32_t i)
     return state;
 }
 
-/// So many samples are told in any case: a prediction needs two or three to start from, and one may
+/// So many samples are sent in any case: a prediction needs two or three to start from, and one may
 /// get lost.
-#define FIRST_TOLD 5
+#define FIRST_SENT 5
 
 /// Would those who predict be too far off?
 static bool must_tell(const RaceScheme *scheme, const RaceCar *car, const FlState *truth)
 {
     FlPose pose;
-    if (scheme->show.placement == FL_PLACEMENT_SNAP || car->told < FIRST_TOLD ||
+    if (scheme->show.placement == FL_PLACEMENT_SNAP || car->sent < FIRST_SENT ||
         fl_show_placed(&car->guess, truth->time, &pose) != FL_OK) {
         return true;
     }
@@ -95,7 +95,7 @@ static bool must_tell(const RaceScheme *scheme, const RaceCar *car, const FlStat
 static void tell(const RaceScheme *scheme, RaceCar *car, FlSession *session, const FlState *truth,
                  FlTime local)
 {
-    if (!scheme->told) {
+    if (!scheme->sent) {
         (void)fl_show_own(&car->own, FL_MODEL_LINEAR, truth, 0);
     }
     if (!must_tell(scheme, car, truth)) {
@@ -103,17 +103,17 @@ static void tell(const RaceScheme *scheme, RaceCar *car, FlSession *session, con
     }
     FlState handed = *truth;
     handed.time = local;
-    FlPose told;
+    FlPose sent;
     if (fl_entity_set(session, car->id, &handed) != FL_OK ||
-        fl_entity_pose(session, car->id, local, &told) != FL_OK) {
+        !fl_entity_pose_at(session, local, car->id, &sent)) {
         return;
     }
-    car->told++;
+    car->sent++;
     FlState exported = *truth; // what travelled, rounded
-    exported.position = told.position;
-    exported.velocity = told.velocity;
+    exported.position = sent.position;
+    exported.velocity = sent.velocity;
     (void)fl_show_own(&car->guess, FL_MODEL_LINEAR, &exported, 0);
-    if (scheme->told) {
+    if (scheme->sent) {
         (void)fl_show_own(&car->own, FL_MODEL_LINEAR, &exported, 0);
     }
 }
@@ -145,12 +145,12 @@ static void measure(RaceGame *game, int32_t player, int32_t scheme, FlSession *s
         RaceView *view = race_view(game, player, c, scheme);
         FlEntityStatus status;
         if (c == player || fl_entity_status(session, view->id, &status) != FL_OK ||
-            status.heard_at == FL_FOREVER || status.heard_at == view->heard_at) {
+            status.received_at == FL_FOREVER || status.received_at == view->received_at) {
             continue;
         }
-        view->heard_at = status.heard_at;
-        fl_delta_control_arrived(&race_car(game, player, scheme)->control, c, status.heard,
-                                 status.heard_at);
+        view->received_at = status.received_at;
+        fl_delta_control_arrived(&race_car(game, player, scheme)->control, c, status.received,
+                                 status.received_at);
     }
 }
 
@@ -159,11 +159,9 @@ static void hear(RaceGame *game, int32_t player, FlSession *session, FlTime time
 {
     FlEvent event;
     while (fl_event_take(session, &event) == FL_OK) {
-        FlReader reader;
-        FlDeltaMsg msg;
-        fl_reader_init(&reader, event.bytes, event.count);
-        if (event.type < game->def->scheme_count && fl_delta_decode(&reader, &msg)) {
-            fl_delta_control_hear(&race_car(game, player, event.type)->control, &msg, time);
+        if (event.type < game->def->scheme_count) {
+            (void)fl_delta_control_receive(&race_car(game, player, event.type)->control,
+                                           event.bytes, event.count, time);
         }
     }
 }
@@ -183,14 +181,10 @@ static void change_delta(RaceGame *game, int32_t player, int32_t scheme, FlSessi
 
 static void speak(RaceCar *car, int32_t scheme, FlSession *session, FlTime time)
 {
-    FlDeltaMsg msg;
-    if (!fl_delta_control_speak(&car->control, time, &msg)) {
+    uint8_t bytes[FL_DELTA_BYTES];
+    if (!fl_delta_control_next(&car->control, time, bytes)) {
         return;
     }
-    uint8_t bytes[FL_DELTA_BYTES];
-    FlWriter writer;
-    fl_writer_init(&writer, bytes, sizeof bytes);
-    fl_delta_encode(&writer, &msg);
     FlEvent event = {.type = (uint16_t)scheme,
                      .delivery = FL_DELIVERY_UNORDERED,
                      .bytes = bytes,

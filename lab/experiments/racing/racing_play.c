@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lab/figures/jumps.h"
 #include "lab/world/play.h"
 
 /// Everybody joins, learns the time and reaches the others; then the race begins, not before this,
@@ -24,7 +25,7 @@
 
 static FlImpairSettings settings_of(const RaceWay *way)
 {
-    FlImpairSettings settings = fl_impair_settings_default();
+    FlImpairSettings settings = fl_impair_def_default().settings;
     settings.delay_ns = (FlTime)(way->mean_ms * 1e6 + 0.5);
     settings.jitter_ns = (FlTime)(way->sd_ms * 1e6 + 0.5);
     settings.shape = way->sd_ms > 0.0 ? FL_SHAPE_PARETO_NORMAL : FL_SHAPE_CONSTANT;
@@ -106,10 +107,10 @@ static FlResult add_nodes(RaceGame *game)
         session->topology = def->topology;
         session->world = geometry_of(def);
         session->peer_capacity = count;
-        session->line_capacity = count;
-        session->entity_capacity = cars * def->scheme_count;
-        session->path_capacity = 16;
-        session->item_capacity = 4096;
+        session->tuning.direct_capacity = count;
+        session->entity_capacity = count * def->scheme_count; // each has an even share of them
+        session->tuning.path_capacity = 16;
+        session->tuning.item_capacity = 4096;
         session->join_timeout_ns = JOIN_LIMIT;
         double offset = fl_random_between(&random, -1000.0, 1000.0);
         double drift = fl_random_between(&random, -20.0, 20.0);
@@ -131,20 +132,20 @@ static double shown_at(RaceGame *game, int32_t player, int32_t c, int32_t s, FlT
     FlTime local = world_local(game->world, node, now);
     RaceView *view = race_view(game, player, c, s);
     FlPose pose = {0};
-    FlResult result = FL_NOT_FOUND;
+    bool shown = false;
     if (c == player) {
         FlTime time = fl_session_time(session, local);
         const FlShow *own = &race_car(game, c, s)->own;
-        result = fl_show_pose(own, time, &pose);
+        shown = fl_show_pose(own, time, &pose) == FL_OK;
         game->sums[s].lag += (double)(time - fl_show_time(own, time));
         game->sums[s].looks++;
     } else if (view->id.index1 != 0) {
-        result = fl_entity_pose(session, view->id, local, &pose);
+        shown = fl_entity_pose_at(session, local, view->id, &pose);
     }
-    if (result != FL_OK) {
+    if (!shown) {
         pose.position.x = game->def->race->cars[c].progress[0];
     }
-    (void)fl_jumps_see(&view->jumps, now, pose.position, 0);
+    (void)jumps_see(&view->jumps, now, pose.position, 0);
     return pose.position.x;
 }
 
@@ -215,8 +216,7 @@ static bool all_met(const RaceGame *game)
     for (int32_t p = 0; p < game->def->race->car_count; p++) {
         const FlSession *session = world_session(game->world, race_node(game, p));
         int32_t direct = 0;
-        for (FlPeerId id = fl_peer_next(session, (FlPeerId){0}); id.index1 != 0;
-             id = fl_peer_next(session, id)) {
+        for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
             FlPeerStatus status;
             direct += fl_peer_status(session, id, &status) == FL_OK && status.direct ? 1 : 0;
         }
@@ -297,7 +297,7 @@ static RaceFigures figures_of(const RaceGame *game, int32_t s)
     uint64_t jumps = 0;
     int64_t told = 0;
     for (int32_t c = 0; c < cars; c++) {
-        told += race_car(game, c, s)->told;
+        told += race_car(game, c, s)->sent;
         for (int32_t p = 0; p < cars; p++) {
             jumps += race_view(game, p, c, s)->jumps.jump_count;
         }

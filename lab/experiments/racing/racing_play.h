@@ -6,6 +6,7 @@
 #define LAB_RACING_PLAY_H
 
 #include "lab/experiments/racing/racing.h"
+#include "lab/figures/jumps.h"
 
 /// One car by one scheme, at its own player.
 typedef struct RaceCar {
@@ -14,14 +15,14 @@ typedef struct RaceCar {
     FlShow own;      ///< Its picture there.
     FlShow guess;    ///< What others predict, as far as the owner knows.
     FlDeltaControl control;
-    int64_t told;
+    int64_t sent;
 } RaceCar;
 
 /// What one player sees of one car by one scheme.
 typedef struct RaceView {
     FlEntityId id; ///< Of others' cars, once heard of.
-    FlTime heard_at;
-    FlJumps jumps;
+    FlTime received_at;
+    Jumps jumps;
 } RaceView;
 
 /// What is added up over all comparisons of one scheme.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lab/experiments/racing/racing.h"
+#include "show/show.h"
 
 /// Cuts off what follows the last `mark`; NULL if there is none.
 static char *cut_at(char *text, char mark)
@@ -13,17 +14,6 @@ static char *cut_at(char *text, char mark)
         *at++ = '\0';
     }
     return at;
-}
-
-/// HOLD/PLACEMENT/CONVERGENCE
-static bool parse_choices(char *text, FlShowDef *def)
-{
-    char *convergence = cut_at(text, '/');
-    char *placement = cut_at(text, '/');
-    *def = fl_show_def_racing();
-    return placement != NULL && fl_hold_find(text, &def->hold) == FL_OK &&
-           fl_placement_find(placement, &def->placement) == FL_OK &&
-           fl_convergence_find(convergence, &def->convergence) == FL_OK;
 }
 
 bool race_scheme_parse(const char *text, RaceScheme *scheme)
@@ -45,13 +35,13 @@ bool race_scheme_parse(const char *text, RaceScheme *scheme)
         }
     }
     size_t length = strlen(word);
-    const char told[] = "/told";
-    if (length > sizeof told - 1 && strcmp(word + length - (sizeof told - 1), told) == 0) {
-        scheme->told = true;
-        word[length - (sizeof told - 1)] = '\0';
+    const char sent[] = "/sent";
+    if (length > sizeof sent - 1 && strcmp(word + length - (sizeof sent - 1), sent) == 0) {
+        scheme->sent = true;
+        word[length - (sizeof sent - 1)] = '\0';
     }
-    scheme->told |= strcmp(word, fl_show_scheme_name(FL_SHOW_SCHEME_BEST)) == 0;
-    return fl_show_scheme_find(word, &scheme->show) == FL_OK || parse_choices(word, &scheme->show);
+    scheme->sent |= strcmp(word, "best") == 0;
+    return fl__show_parse(word, &scheme->show) == FL_OK;
 }
 
 LabStatus race_schemes_parse(const char *list, RaceScheme *schemes, int32_t *count, LabError *error)

@@ -83,10 +83,19 @@ static void add_row(const ScalePlay *play, int32_t players, const ScaleFigures *
     row_number(row, "focus_age_p95_ms", c->focus_age_p95_ms);
     row_number(row, "error_focus", c->error_focus);
     row_number(row, "error_rest", c->error_rest);
+    row_number(row, "rest_age_ms", c->rest.age_ms);
+    row_number(row, "rest_life", c->rest.error_life);
+    row_number(row, "rest_still", c->rest.still);
+    row_number(row, "rest_linear", c->rest.linear);
+    row_number(row, "rest_best", c->rest.best);
+    row_number(row, "rest_cut_share", c->rest.cut_share);
+    row_number(row, "rest_cut", c->rest.error_cut);
+    row_number(row, "rest_still_all", c->rest.still_all);
+    row_number(row, "rest_best_all", c->rest.best_all);
     row_number(row, "mean_kbps", c->mean_kbps);
     row_number(row, "peak_kbps", c->peak_kbps);
     row_text(row, "quality", f->held ? "held" : f->absent ? "not all came" : "not held");
-    row_number(row, "lanes", c->lanes);
+    row_number(row, "lanes", c->lights);
     row_number(row, "update_bytes", c->update_bytes);
     row_number(row, "lobby_kbps", c->lobby_kbps);
     row_number(row, "sim_speed", f->sim_speed);
@@ -194,11 +203,11 @@ const Experiment experiment_scale = {
         "Real sessions of a crowd in virtual time; players move as recorded, tiled. broadcast\n"
         "tells everybody everything at 20 Hz; donny tells those who look (four each) at 20 Hz\n"
         "and all others at 1 Hz, both directly and at 126 bytes an update on the wire; ours\n"
-        "shares packets (parcels, one hop more) at our own sizes. For every upload the most\n"
+        "shares packets (batches, one hop more) at our own sizes. For every upload the most\n"
         "players with which quality holds, and the fewest with which it does not. It holds if,\n"
         "with 1 % of all datagrams lost,\n" SCALE_LIMIT_TABLE(
             LIMIT_LINE) "  and nobody is above its upload in any second, all headers, seals, looks "
-                        "and pulses\n"
+                        "and heartbeats\n"
                         "  counted. Ages and errors are of 32 players' views.",
     .settings = settings_table,
     .setting_count = (int32_t)(sizeof settings_table / sizeof *settings_table),

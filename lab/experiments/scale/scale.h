@@ -34,7 +34,7 @@ enum { SCALE_PLAYERS_LEAST = 2, SCALE_PLAYERS_MOST = 2000 };
 /// counted, hence the slowest pairs' rate.
 #define SCALE_LIMIT_TABLE(X)                                                                       \
     X(FOCUS_HZ, 19, " Hz", "updates of who is in focus")                                           \
-    X(FOCUS_SHARE, 0.85, "", "places in focus that are filled, of those there are")                \
+    X(FOCUS_SHARE, 0.9, "", "places in focus that are filled, of those there are")                 \
     X(REST_HZ, 0.95, " Hz", "updates of all others, on average")                                   \
     X(REST_LOW_HZ, 0.74, " Hz", "updates of all others, for 99 of 100 pairs")
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lab/experiments/scale/scale.h"
+#include "motion/motion.h"
 
 #define FOCUS 4
 #define FOCUS_HZ 20.0
@@ -17,7 +18,8 @@
 #define SEAL_BYTES 19
 #define PLAIN_BYTES 5
 #define PACKET_BYTES 4
-#define PULSE_BYTES 6 // and what pulses and looks add, per update: the published number has all
+#define HEARTBEAT_BYTES                                                                            \
+    6 // and what heartbeats and looks add, per update: the published number has all
 
 static const double least[SCALE_LIMITS] = {
 #define SCALE_LIMIT_ROW(name, number, unit, what) [SCALE_##name##_LEAST] = number,
@@ -44,8 +46,9 @@ static int32_t published_overhead(const ScalePlay *play)
     if (fl_world_init(&def, &world) != FL_OK) {
         return CROWD_HEADER_BYTES;
     }
-    int32_t update = fl_update_bytes(&world, FL_MODEL_LINEAR, FL_FACING_YAW, false);
-    int32_t ours = update + PACKET_BYTES + PULSE_BYTES + (play->sealed ? SEAL_BYTES : PLAIN_BYTES);
+    int32_t update = fl__update_bytes(&world, FL_MODEL_LINEAR, FL_FACING_YAW, false, false);
+    int32_t ours =
+        update + PACKET_BYTES + HEARTBEAT_BYTES + (play->sealed ? SEAL_BYTES : PLAIN_BYTES);
     return PUBLISHED_BYTES - ours;
 }
 
@@ -62,12 +65,12 @@ static CrowdGameDef game_def(const ScalePlay *play)
         def.crowd.focus_count = FOCUS;
         return def;
     }
-    // Lanes to everybody, and nobody passes anything on.
+    // Light connections to everybody, and nobody passes anything on.
     bool broadcast = play->mode == SCALE_BROADCAST;
     int32_t others = play->players - 1;
     def.crowd.shared = false;
     def.crowd.extra_ns = 0;
-    def.crowd.lane_capacity = others;
+    def.crowd.light_capacity = others;
     def.crowd.stream_capacity = broadcast ? others : FOCUS + 2; // some leave while others come
     def.crowd.focus_count = broadcast || others < RECEIVED_MOST ? others : RECEIVED_MOST;
     def.everybody = broadcast;
@@ -147,8 +150,16 @@ static void nobody_played(ScaleFigures *figures)
     figures->sim_speed = none;
     figures->rss_mib = rss_mib();
     figures->crowd = (CrowdFigures){
-        none, none, none, none, none, none, none, none, none, none,
-        none, none, none, none, none, none, none, none, none,
+        none, none,
+        none, none,
+        none, none,
+        none, none,
+        none, none,
+        none, none,
+        none, {none, none, none, none, none, none, none, none, none, none},
+        none, none,
+        none, none,
+        none, none,
     };
 }
 

@@ -1,5 +1,6 @@
 // lab run simultaneity: who plays what when, over many random networks.
 #include "lab/experiments/simultaneity/simultaneity.h"
+#include "lab/experiments/simultaneity/simultaneity_media.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ typedef struct SimultaneitySettings {
     double again_s;
     bool triangle;
     bool sessions;
+    bool media;
+    const char *topology;
 } SimultaneitySettings;
 
 static void defaults(void *ctx)
@@ -28,6 +31,7 @@ static void defaults(void *ctx)
         .seconds = 2.0,
         .actions = 10,
         .again_s = 5.0,
+        .topology = "mesh",
     };
 }
 
@@ -41,13 +45,17 @@ static const Setting settings_table[] = {
      1000},
     {SETTING_NUMBER, "low", "MS", "shortest delay of a way (5)", AT(low_ms), 0.0, 1000.0},
     {SETTING_NUMBER, "high", "MS", "longest (195)", AT(high_ms), 0.0, 1000.0},
-    {SETTING_NUMBER, "seconds", "S", "how long they act; with drift ten times as long (2)",
-     AT(seconds), 0.1, 600.0},
+    {SETTING_NUMBER, "seconds", "S",
+     "how long they act; with drift ten times as long; with media 15 at most (2)", AT(seconds), 0.1,
+     600.0},
     {SETTING_INTEGER, "actions", "N", "of each peer in that time; with drift as well (10)",
      AT(actions), 2, 100},
     {SETTING_NUMBER, "again", "S", "with drift: a round at least this often (5)", AT(again_s), 0.5,
      3600.0},
     {SETTING_FLAG, "triangle", NULL, "delays keep the triangle inequality", AT(triangle), 0, 0},
+    {SETTING_FLAG, "media", NULL, "motions in whole sessions, in place of actions", AT(media), 0,
+     0},
+    {SETTING_TEXT, "topology", "NAME", "of these: star, mesh or hybrid (mesh)", AT(topology), 0, 0},
     {SETTING_FLAG, "sessions", NULL, "whole sessions (mesh) besides room agree alone", AT(sessions),
      0, 0},
 };
@@ -100,7 +108,7 @@ static void add_row(json_t *rows, const TrialDef *def, const Sum *sum, int64_t n
     json_array_append_new(rows, row);
 }
 
-/// A network in sessions must come to the lags that room `agree` alone comes to.
+/// A network in sessions must come to the lags that module `agree` alone comes to.
 static LabStatus compare(const TrialDef *def, const TrialFigures *in_sessions, Sum *sum,
                          LabError *error)
 {
@@ -158,12 +166,109 @@ static TrialDef trial_of(const LabRun *run, const SimultaneitySettings *s, doubl
     return def;
 }
 
+// ---------------------------------------------------------------- motions
+
+static void add_media(MediaFigures *all, const MediaFigures *one)
+{
+    all->compared += one->compared;
+    all->differing += one->differing;
+    all->late += one->late;
+    all->worst_m = one->worst_m > all->worst_m ? one->worst_m : all->worst_m;
+    all->error = one->error > all->error ? one->error : all->error;
+    all->bound = one->bound > all->bound ? one->bound : all->bound;
+    all->spread = one->spread > all->spread ? one->spread : all->spread;
+}
+
+static void add_media_row(json_t *rows, const TrialDef *def, const SimultaneitySettings *s,
+                          const MediaFigures *f, const Tally *ages)
+{
+    json_t *row = json_object();
+    row_text(row, "over", s->topology);
+    row_text(row, "control", trial_control_name(def->control));
+    row_number(row, "peers", def->peers);
+    row_number(row, "drift_ppm", def->drift_ppm);
+    row_number(row, "networks", (double)s->networks);
+    row_number(row, "pictures", (double)f->compared);
+    row_number(row, "conflicts", (double)f->differing);
+    row_number(row, "apart_m", f->worst_m);
+    row_number(row, "simultaneity_error_ms", 1e3 * fl_span_seconds(f->error));
+    row_number(row, "error_bound_ms", 1e3 * fl_span_seconds(f->bound));
+    row_number(row, "spread_ms", 1e3 * fl_span_seconds(f->spread));
+    row_number(row, "decision_ms_p50", tally_quantile(ages, 0.5));
+    row_number(row, "decision_ms_p95", tally_quantile(ages, 0.95));
+    row_number(row, "late", (double)f->late);
+    json_array_append_new(rows, row);
+}
+
+static LabStatus run_media_row(const LabRun *run, const SimultaneitySettings *s, TrialDef *def,
+                               FlTopology topology, json_t *rows, LabError *error)
+{
+    MediaFigures all = {0};
+    LabStatus status = LAB_OK;
+    Tally *ages = (Tally *)calloc(1, sizeof *ages);
+    if (ages == NULL) {
+        return lab_fail_result(error, FL_NO_MEMORY, "counting");
+    }
+    for (int64_t i = 0; i < s->networks && status == LAB_OK; i++) {
+        MediaFigures one;
+        def->seed = fl_random_at(run->seed, (uint64_t)def->peers, (uint64_t)i);
+        status = media_run(def, topology, &one, ages, error);
+        add_media(&all, &one);
+    }
+    if (status == LAB_OK) {
+        add_media_row(rows, def, s, &all, ages);
+    }
+    free(ages);
+    return status;
+}
+
+static LabStatus find_topology(const char *name, FlTopology *topology, LabError *error)
+{
+    static const char *const names[] = {"star", "mesh", "hybrid"};
+    static const FlTopology values[] = {FL_TOPOLOGY_STAR, FL_TOPOLOGY_MESH, FL_TOPOLOGY_HYBRID};
+    for (int32_t i = 0; i < 3; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *topology = values[i];
+            return LAB_OK;
+        }
+    }
+    return lab_fail(error, LAB_BAD_INPUT, "--topology: no '%s'; there are: star, mesh, hybrid",
+                    name);
+}
+
+static LabStatus run_media(const LabRun *run, const SimultaneitySettings *s, LabResult *result,
+                           LabError *error)
+{
+    FlTopology topology = FL_TOPOLOGY_MESH;
+    LabStatus status = find_topology(s->topology, &topology, error);
+    int64_t of = (int64_t)s->drift.count * s->peers.count * TRIAL_CONTROLS;
+    int64_t done = 0;
+    for (int32_t d = 0; d < s->drift.count; d++) {
+        for (int32_t p = 0; p < s->peers.count; p++) {
+            for (int32_t c = 0; c < TRIAL_CONTROLS && status == LAB_OK; c++) {
+                TrialDef def = trial_of(run, s, s->drift.values[d]);
+                def.peers = (int32_t)s->peers.values[p];
+                def.control = (TrialControl)c;
+                def.length = fl_span_from_seconds(fmin(s->seconds, 15.0)); // the world has an end
+                def.again_ns = fl_time_min(def.again_ns, FL_SEC(1));
+                def.margin_ns = FL_MS(2);
+                lab_progress(run, done++, of);
+                status = run_media_row(run, s, &def, topology, result->rows, error);
+            }
+        }
+    }
+    return status;
+}
+
 static LabStatus run_simultaneity(const LabRun *run, const void *ctx, LabResult *result,
                                   LabError *error)
 {
     const SimultaneitySettings *s = (const SimultaneitySettings *)ctx;
     if (s->low_ms > s->high_ms) {
         return lab_fail(error, LAB_BAD_INPUT, "--low is above --high");
+    }
+    if (s->media) {
+        return run_media(run, s, result, error);
     }
     int32_t ways = s->sessions ? 2 : 1;
     int64_t of = (int64_t)s->drift.count * s->peers.count * TRIAL_CONTROLS * ways;
@@ -222,7 +327,10 @@ const Experiment experiment_simultaneity = {
         "on arrival (none), a constant time after it was done by perfect clocks\n"
         "(constant-200, constant-400), or by lags that the peers agree on without any common\n"
         "clock: over the published reference (perceptive), the best one, or none (free).\n"
-        "Decisions are timed from the action to its playing, at every peer.",
+        "Decisions are timed from the action to its playing, at every peer.\n"
+        "With --media everybody moves, in whole sessions: shown as of now (none) or as of 200 or\n"
+        "400 ms ago by session time, or at play times by lags. A conflict is a thing that two\n"
+        "peers show in different places in the same picture.",
     .settings = settings_table,
     .setting_count = (int32_t)(sizeof settings_table / sizeof *settings_table),
     .settings_bytes = sizeof(SimultaneitySettings),

@@ -25,6 +25,7 @@ typedef enum TrialControl {
 } TrialControl;
 
 const char *trial_control_name(TrialControl control);
+FlTime trial_control_constant(TrialControl control); ///< 0: none.
 bool trial_is_perceptive(TrialControl control);
 
 typedef struct TrialDef {
@@ -39,12 +40,19 @@ typedef struct TrialDef {
     FlTime again_ns;  ///< A round at least this often.
     FlTime margin_ns; ///< Of the lags.
     bool triangle;    ///< Delays are as far as places in a disc of that diameter are apart.
-    bool sessions;    ///< Whole sessions (mesh), or room `agree` alone.
+    bool sessions;    ///< Whole sessions (mesh), or module `agree` alone.
     bool sealed;      ///< Sessions: sealed.
 } TrialDef;
 
 /// A network of the issue: delays of 5 to 195 ms, 10 actions of each peer within 2 s, no drift.
 TrialDef trial_def_default(void);
+
+/// Its network: delays, clocks, how lags are chosen. Nothing is played.
+struct NetDef;
+void trial_network(const TrialDef *def, struct NetDef *net);
+
+/// What drift can make of the time between two moments.
+FlTime trial_drift_bound(const TrialDef *def, const struct NetDef *net);
 
 typedef struct TrialFigures {
     int64_t conflicts; ///< Pairs of actions on one object that two peers played in another order.

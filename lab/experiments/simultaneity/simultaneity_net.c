@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree/lags.h"
+#include "impair/impair.h"
 #include "lab/world/heap.h"
 
 enum { ACTION_BYTES = 16, FLIGHT_EACH = 32 };
@@ -66,10 +68,10 @@ static void send(Net *net, int32_t from, int32_t to, const void *bytes, int32_t 
                      (uint64_t)(net->peers[to].life & 0xffffu) << 16;
     uint64_t tag = lives | (uint64_t)from << 8 | (uint64_t)to;
     for (int32_t copy = 0; copy < fate.copy_count; copy++) {
-        FlResult result = fl_flight_push(net->flight, fate.deliver_at[copy], tag, bytes, count);
+        FlResult result = fl__flight_push(net->flight, fate.deliver_at[copy], tag, bytes, count);
         FL_ASSERT(result == FL_OK); // FLIGHT_EACH is enough
     }
-    heap_set(&net->heap, net->def.peers, fl_flight_next(net->flight));
+    heap_set(&net->heap, net->def.peers, fl__flight_next(net->flight));
 }
 
 static void send_all(Net *net, int32_t from, const void *bytes, int32_t count)
@@ -92,7 +94,7 @@ static void play(Net *net, int32_t peer, const FlOrdered *action)
 static FlTime play_time(const Net *net, int32_t peer)
 {
     return net->def.control == NET_LAGS
-               ? fl_lags_play_time(net->peers[peer].lags, net_local(net, peer, net->now))
+               ? fl__lags_play_time(net->peers[peer].lags, net_local(net, peer, net->now))
                : net->now;
 }
 
@@ -107,17 +109,17 @@ static void pump(Net *net, int32_t index)
         return;
     }
     FlLagsMessage message;
-    while (net->def.control == NET_LAGS && fl_lags_next(peer->lags, local, &message) == FL_OK) {
+    while (net->def.control == NET_LAGS && fl__lags_next(peer->lags, local, &message) == FL_OK) {
         send_all(net, index, message.bytes, message.count);
     }
     FlOrdered action;
-    while (fl_order_take(peer->order, play_time(net, index), &action) == FL_OK) {
+    while (fl__order_take(peer->order, play_time(net, index), &action) == FL_OK) {
         play(net, index, &action);
     }
-    FlTime due = fl_order_next(peer->order);
+    FlTime due = fl__order_next(peer->order);
     if (net->def.control == NET_LAGS) {
-        next = time_of(net, index, fl_lags_deadline(peer->lags, local));
-        due = due != FL_FOREVER ? time_of(net, index, fl_lags_when(peer->lags, due)) : due;
+        next = time_of(net, index, fl__lags_deadline(peer->lags, local));
+        due = due != FL_FOREVER ? time_of(net, index, fl__lags_when(peer->lags, due)) : due;
     }
     next = due < next ? due : next;
     heap_set(&net->heap, index, next > net->now ? next : net->now + 1);
@@ -129,7 +131,7 @@ static void take_action(Net *net, int32_t index, const FlOrdered *action)
     if (net->def.control == NET_NONE) {
         play(net, index, action);
     } else {
-        FlResult result = fl_order_put(peer->order, action);
+        FlResult result = fl__order_put(peer->order, action);
         FL_ASSERT(result == FL_OK);
     }
 }
@@ -148,14 +150,14 @@ static void deliver(Net *net, const FlFlightPacket *packet)
     FlReader reader;
     FlOrdered action;
     fl_reader_init(&reader, packet->data, packet->bytes);
-    if (fl_action_read(&reader, &action)) {
+    if (fl__action_read(&reader, &action)) {
         action.writer = from;
         take_action(net, to, &action);
         if (net->def.control == NET_LAGS) {
-            fl_lags_arrived(peer->lags, from, action.stamp, action.play, local);
+            fl__lags_arrived(peer->lags, from, action.stamp, action.play, local);
         }
     } else {
-        fl_lags_receive(peer->lags, from, packet->data, packet->bytes, local);
+        fl__lags_receive(peer->lags, from, packet->data, packet->bytes, local);
     }
     pump(net, to);
 }
@@ -173,11 +175,11 @@ void net_run(Net *net, FlTime until)
             continue;
         }
         FlFlightPacket packet;
-        if (fl_flight_take(net->flight, net->now, &packet, 1) == 1) {
+        if (fl__flight_take(net->flight, net->now, &packet, 1) == 1) {
             uint8_t bytes[FL_LAGS_MESSAGE_BYTES];
             memcpy(bytes, packet.data, (size_t)packet.bytes); // pushing moves what is in flight
             packet.data = bytes;
-            heap_set(&net->heap, net->def.peers, fl_flight_next(net->flight));
+            heap_set(&net->heap, net->def.peers, fl__flight_next(net->flight));
             deliver(net, &packet);
         }
     }
@@ -195,7 +197,7 @@ FlResult net_act(Net *net, int32_t index, const void *bytes, int32_t count)
     action.stamp = local;
     action.play = net->now + net->def.constant_ns;
     FlResult result =
-        net->def.control == NET_LAGS ? fl_lags_stamp(peer->lags, local, &action.play) : FL_OK;
+        net->def.control == NET_LAGS ? fl__lags_stamp(peer->lags, local, &action.play) : FL_OK;
     if (result != FL_OK) {
         return result;
     }
@@ -203,7 +205,7 @@ FlResult net_act(Net *net, int32_t index, const void *bytes, int32_t count)
     uint8_t message[FL_ACTION_HEAD_BYTES + ACTION_BYTES];
     FlWriter writer;
     fl_writer_init(&writer, message, sizeof message);
-    fl_action_write(&writer, &action);
+    fl__action_write(&writer, &action);
     take_action(net, index, &action);
     send_all(net, index, message, fl_writer_size(&writer));
     pump(net, index);
@@ -214,7 +216,7 @@ void net_delay(Net *net, int32_t from, int32_t to, FlTime delay)
 {
     FlImpairSettings way = net->def.way;
     way.delay_ns = delay;
-    FlResult result = fl_impair_set(net->ways[from][to], net->now, &way);
+    FlResult result = fl__impair_set(net->ways[from][to], net->now, &way);
     FL_ASSERT(result == FL_OK);
 }
 
@@ -225,19 +227,23 @@ void net_member(Net *net, int32_t index, bool present)
     peer->present = present;
     peer->life++;
     if (present) {
-        fl_lags_restart(peer->lags, index, net_local(net, index, net->now));
-        fl_order_writer(peer->order, index);
+        FlLagsDef lags = net->def.lags;
+        lags.self = index;
+        fl__lags_destroy(peer->lags);
+        FlResult result = fl__lags_create(&lags, net_local(net, index, net->now), &peer->lags);
+        FL_ASSERT(result == FL_OK);
+        fl__order_writer(peer->order, index);
         peer->sequence = 0;
     }
     for (int32_t i = 0; i < net->def.peers; i++) {
         if (i == index || !net->peers[i].present) {
             continue;
         }
-        fl_lags_member(net->peers[i].lags, index, present, net_local(net, i, net->now));
-        fl_order_writer(net->peers[i].order, index);
+        fl__lags_member(net->peers[i].lags, index, present, net_local(net, i, net->now));
+        fl__order_writer(net->peers[i].order, index);
         if (present) {
-            fl_lags_member(peer->lags, i, true, net_local(net, index, net->now));
-            fl_order_writer(peer->order, i);
+            fl__lags_member(peer->lags, i, true, net_local(net, index, net->now));
+            fl__order_writer(peer->order, i);
         }
         pump(net, i);
     }
@@ -263,7 +269,7 @@ bool net_is_ready(const Net *net)
 {
     bool ready = true;
     for (int32_t i = 0; i < net->def.peers && net->def.control == NET_LAGS; i++) {
-        FlLagsStatus status = fl_lags_status(net->peers[i].lags, net_local(net, i, net->now));
+        FlLagsStatus status = fl__lags_status(net->peers[i].lags, net_local(net, i, net->now));
         ready = ready && (!net->peers[i].present || (status.sends && status.plays));
     }
     return ready;
@@ -276,11 +282,11 @@ static FlResult create_peer(Net *net, int32_t index)
     Peer *peer = &net->peers[index];
     FlLagsDef lags = net->def.lags;
     lags.self = index;
-    FlOrderDef order = fl_order_def_default();
+    FlOrderDef order = fl__order_def_default();
     order.capacity = 1024;
     order.action_bytes = ACTION_BYTES;
-    FlResult result = fl_order_create(&order, &peer->order);
-    return result == FL_OK ? fl_lags_create(&lags, net_local(net, index, 0), &peer->lags) : result;
+    FlResult result = fl__order_create(&order, &peer->order);
+    return result == FL_OK ? fl__lags_create(&lags, net_local(net, index, 0), &peer->lags) : result;
 }
 
 static FlResult create_ways(Net *net, int32_t from)
@@ -306,11 +312,11 @@ FlResult net_create(const NetDef *def, Net **out)
         return FL_NO_MEMORY;
     }
     net->def = *def;
-    FlFlightDef flight = fl_flight_def_default();
+    FlFlightDef flight = fl__flight_def_default();
     flight.capacity = def->peers * def->peers * FLIGHT_EACH;
     flight.packet_bytes = 21 + 8 * def->peers; // the longest vector
     flight.packet_bytes = flight.packet_bytes > 64 ? flight.packet_bytes : 64;
-    FlResult result = fl_flight_create(&flight, &net->flight);
+    FlResult result = fl__flight_create(&flight, &net->flight);
     result = result == FL_OK ? heap_init(&net->heap, def->peers + 1) : result;
     for (int32_t i = 0; i < def->peers && result == FL_OK; i++) {
         net->heap.rank[i] = 1; // what arrives comes before what is due
@@ -325,7 +331,7 @@ FlResult net_create(const NetDef *def, Net **out)
         net->peers[i].present = !def->absent[i];
         for (int32_t j = 0; j < def->peers; j++) {
             bool both = !def->absent[i] && !def->absent[j] && i != j;
-            fl_lags_member(net->peers[i].lags, j, both, net_local(net, i, 0));
+            fl__lags_member(net->peers[i].lags, j, both, net_local(net, i, 0));
         }
         heap_set(&net->heap, i, def->absent[i] ? FL_FOREVER : 0);
     }
@@ -339,13 +345,13 @@ void net_destroy(Net *net)
         return;
     }
     for (int32_t i = 0; i < net->def.peers; i++) {
-        fl_lags_destroy(net->peers[i].lags);
-        fl_order_destroy(net->peers[i].order);
+        fl__lags_destroy(net->peers[i].lags);
+        fl__order_destroy(net->peers[i].order);
         for (int32_t j = 0; j < net->def.peers; j++) {
             fl_impair_destroy(net->ways[i][j]);
         }
     }
     heap_free(&net->heap);
-    fl_flight_destroy(net->flight);
+    fl__flight_destroy(net->flight);
     free(net);
 }

@@ -1,5 +1,5 @@
-// Peers that play each other's actions, with room `agree` alone: no sessions, messages through room
-// `impair`.
+// Peers that play each other's actions, with module `agree` alone: no sessions, messages through
+// room `impair`.
 //
 // Each peer has a clock of its own, its lags and its order. The net steps at nothing but
 // deliveries and the peers' own deadlines. Controls other than lags are for comparison: `none`
@@ -8,6 +8,7 @@
 #ifndef LAB_SIMULTANEITY_NET_H
 #define LAB_SIMULTANEITY_NET_H
 
+#include "agree/lags.h"
 #include "fairlead/agree.h"
 #include "fairlead/impair.h"
 
@@ -25,7 +26,9 @@ typedef struct NetPlay {
     const FlOrdered *action;
 } NetPlay;
 
-typedef struct NetDef {
+typedef struct NetDef NetDef;
+
+struct NetDef {
     uint64_t seed;
     int32_t peers; ///< At most FL_LAGS_PEERS.
     NetControl control;
@@ -38,7 +41,7 @@ typedef struct NetDef {
     bool absent[FL_LAGS_PEERS];                 ///< At first; see net_member.
     void (*play_fn)(void *ctx, const NetPlay *play);
     void *ctx;
-} NetDef;
+};
 
 typedef struct Net Net;
 

@@ -58,11 +58,11 @@ static FlResult add_node(Crowd *crowd, int32_t node, FlTopology topology)
     def.session.role = node == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     def.session.topology = topology;
     def.session.peer_capacity = net->peers;
-    def.session.line_capacity = net->peers;
+    def.session.tuning.direct_capacity = net->peers;
     def.session.entity_capacity = 1;
-    def.session.item_capacity = 64;
+    def.session.tuning.item_capacity = 64;
     def.session.action_capacity = 1024;
-    def.session.lags = net->lags;
+    def.session.tuning.lags = net->lags;
     def.clock_offset = net->clock[node];
     def.clock_drift_ppm = (double)net->drift_ppb[node] / 1000.0;
     int32_t index;
@@ -134,8 +134,8 @@ bool crowd_is_ready(Crowd *crowd)
     bool ready = true;
     for (int32_t i = 0; i < crowd->def.peers && ready; i++) {
         FlTime local = world_local(crowd->world, i, world_now(crowd->world));
-        FlLagsStatus status =
-            fl_lags_status(fl_session_lags(world_session(crowd->world, i)), local);
+        FlLagsStatus status;
+        (void)fl_session_lags(world_session(crowd->world, i), local, &status);
         uint64_t all = crowd->def.peers == 64 ? UINT64_MAX : (UINT64_C(1) << crowd->def.peers) - 1;
         ready = status.sends && status.plays && !status.moving && status.members == all;
     }
@@ -145,7 +145,7 @@ bool crowd_is_ready(Crowd *crowd)
 FlResult crowd_act(Crowd *crowd, int32_t peer, const void *bytes, int32_t count)
 {
     FlTime local = world_local(crowd->world, peer, world_now(crowd->world));
-    FlResult result = fl_action_send(world_session(crowd->world, peer), 1, bytes, count, local);
+    FlResult result = fl_action_send(world_session(crowd->world, peer), local, 1, bytes, count);
     world_touch(crowd->world, peer);
     return result;
 }

@@ -56,6 +56,11 @@ const char *trial_control_name(TrialControl control)
     return controls[control].name;
 }
 
+FlTime trial_control_constant(TrialControl control)
+{
+    return FL_MS(controls[control].constant_ms);
+}
+
 bool trial_is_perceptive(TrialControl control)
 {
     return control >= TRIAL_PERCEPTIVE;
@@ -85,14 +90,13 @@ static FlTime delay_between(FlRandom *random, double low_ms, double high_ms)
 }
 
 /// Places in a disc: the way over a third one is never shorter.
-static void place_peers(Trial *trial, FlRandom *random)
+static void place_peers(const TrialDef *def, NetDef *net, FlRandom *random)
 {
-    const TrialDef *def = trial->def;
     double radius = (def->high_ms - def->low_ms) / 2.0;
     FlVec3 place[FL_LAGS_PEERS];
     for (int32_t i = 0; i < def->peers; i++) {
         double angle = fl_random_between(random, 0.0, 2.0 * FL_PI);
-        double out = radius * sqrt(fl_random_unit(random));
+        double out = radius * sqrt(fl_random_between(random, 0.0, 1.0));
         double sine;
         double cosine;
         fl_sincos(angle, &sine, &cosine);
@@ -101,25 +105,24 @@ static void place_peers(Trial *trial, FlRandom *random)
     for (int32_t i = 0; i < def->peers; i++) {
         for (int32_t j = 0; j < def->peers; j++) {
             double ms = def->low_ms + fl_vec3_distance(place[i], place[j]);
-            trial->net.delay[i][j] = fl_span_from_seconds(ms / 1e3);
+            net->delay[i][j] = fl_span_from_seconds(ms / 1e3);
         }
     }
 }
 
-static void make_network(Trial *trial)
+static void make_network(const TrialDef *def, NetDef *net)
 {
-    const TrialDef *def = trial->def;
     FlRandom random = {.seed = def->seed, .stream = 500};
     for (int32_t i = 0; i < def->peers; i++) {
-        trial->net.clock[i] = (FlTime)fl_random_below(&random, (uint64_t)CLOCKS);
+        net->clock[i] = (FlTime)fl_random_below(&random, (uint64_t)CLOCKS);
         double drift = fl_random_between(&random, -0.5, 0.5) * def->drift_ppm;
-        trial->net.drift_ppb[i] = (int64_t)(1000.0 * drift);
+        net->drift_ppb[i] = (int64_t)(1000.0 * drift);
         for (int32_t j = 0; j < def->peers; j++) {
-            trial->net.delay[i][j] = delay_between(&random, def->low_ms, def->high_ms);
+            net->delay[i][j] = delay_between(&random, def->low_ms, def->high_ms);
         }
     }
     if (def->triangle) {
-        place_peers(trial, &random);
+        place_peers(def, net, &random);
     }
 }
 
@@ -293,11 +296,10 @@ static void measure_pairs(const Trial *trial, TrialFigures *figures)
 /// What drift can make of the time between two actions. Lags are of a round, of measurements that
 /// may be a window old, and a round takes a while. Over a reference A is one measurement; free, it
 /// is a chain of them: of more than four we saw none.
-static FlTime bound_of(const Trial *trial)
+FlTime trial_drift_bound(const TrialDef *def, const NetDef *net)
 {
-    const TrialDef *def = trial->def;
     FlTime all = def->length + BEGIN + END;
-    FlTime old = trial->net.lags.window_ns + FL_SEC(1);
+    FlTime old = net->lags.window_ns + FL_SEC(1);
     old *= def->control == TRIAL_PERCEPTIVE_FREE ? 4 : 1;
     FlTime round = fl_time_add(def->again_ns, old);
     FlTime since = trial_is_perceptive(def->control) && round < all ? round : all;
@@ -320,10 +322,12 @@ static FlTime mean_lag(const Trial *trial)
     if (!trial_is_perceptive(trial->def->control)) {
         return 0;
     }
-    const FlLags *lags = trial->crowd != NULL
-                             ? fl_session_lags(world_session(crowd_world(trial->crowd), 0))
-                             : net_lags(trial->room, 0);
-    return fl_lags_status(lags, 0).mean_ns;
+    if (trial->crowd == NULL) {
+        return fl__lags_status(net_lags(trial->room, 0), 0).mean_ns;
+    }
+    FlLagsStatus status;
+    (void)fl_session_lags(world_session(crowd_world(trial->crowd), 0), 0, &status);
+    return status.mean_ns;
 }
 
 static void measure(const Trial *trial, TrialFigures *figures, Tally *decisions)
@@ -333,7 +337,7 @@ static void measure(const Trial *trial, TrialFigures *figures, Tally *decisions)
     figures->late = trial->late;
     figures->minutes = fl_span_seconds(def->length) / 60.0 * def->peers;
     figures->lag = mean_lag(trial);
-    figures->bound = bound_of(trial);
+    figures->bound = trial_drift_bound(def, &trial->net);
     figures->legality = count_illegal(trial, TOLERANCE + 2 * figures->bound); // at both ends
     measure_pairs(trial, figures);
     measure_decisions(trial, figures, decisions);
@@ -341,29 +345,33 @@ static void measure(const Trial *trial, TrialFigures *figures, Tally *decisions)
 
 // ---------------------------------------------------------------- all of it
 
-static void set_up(Trial *trial)
+void trial_network(const TrialDef *def, NetDef *net)
 {
-    const TrialDef *def = trial->def;
-    NetDef *net = &trial->net;
+    memset(net, 0, sizeof *net);
     net->seed = def->seed;
     net->peers = def->peers;
     net->control = trial_is_perceptive(def->control) ? NET_LAGS
                    : def->control == TRIAL_NONE      ? NET_NONE
                                                      : NET_CONSTANT;
-    net->constant_ns = FL_MS(controls[def->control].constant_ms);
-    net->lags = fl_lags_def_default();
+    net->constant_ns = trial_control_constant(def->control);
+    net->lags = fl__lags_def_default();
     net->lags.choice = controls[def->control].choice;
     net->lags.provision_ns = FL_MS(500);
     net->lags.window_ns = FL_SEC(1);
     net->lags.margin_ns = def->margin_ns;
     net->lags.again_ns = def->again_ns;
-    net->way = fl_impair_settings_default();
-    net->play_fn = note_play;
-    net->ctx = trial;
-    for (int32_t i = 0; i < def->peers; i++) {
+    net->way = fl_impair_def_default().settings;
+    make_network(def, net);
+}
+
+static void set_up(Trial *trial)
+{
+    trial_network(trial->def, &trial->net);
+    trial->net.play_fn = note_play;
+    trial->net.ctx = trial;
+    for (int32_t i = 0; i < trial->def->peers; i++) {
         trial->newest[i] = -1;
     }
-    make_network(trial);
 }
 
 static void trial_free(Trial *trial)

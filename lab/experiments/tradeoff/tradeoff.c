@@ -167,7 +167,7 @@ static TradeoffPoint point_of(const Tradeoff *t, int32_t policy)
     const FlSend *send = &t->play->policy[policy];
     TradeoffPoint point = {.policy = send->policy,
                            .every = send->every,
-                           .knob = send->knob,
+                           .knob = send->fairness_percent,
                            .main = is_main(send) || send->policy < FL_SEND_PROBABILISTIC,
                            .at = {t->summary[policy].mean.mean, t->summary[policy].sd.mean}};
     fl_send_text(send, point.name);
@@ -204,7 +204,8 @@ static LabStatus add_policies(const TradeoffSettings *s, FairnessPlay *play, Lab
     }
     for (int32_t b = 0; b < s->budgets.count && status == LAB_OK; b++) {
         for (int32_t knob = 0; knob <= 100; knob += KNOB_STEP) {
-            FlSend send = fl_send_equal(knob);
+            FlSend send = fl_send_make(FL_SEND_EQUAL);
+            send.fairness_percent = (uint8_t)knob;
             send.every = floor(100.0 * s->budgets.values[b] + 0.5) / 100.0;
             play->policy[play->policy_count++] = send;
         }
@@ -252,7 +253,8 @@ static LabStatus run_all(const LabRun *run, const TradeoffSettings *s, FairnessP
         play->jitter = fl_span_from_seconds(jitter->values[j] / 1e3);
         status = fairness_play_runs(run, play, material, &progress, figures, NULL, error);
         Tradeoff t = {play, figures, material->run_count, summary};
-        status = status == LAB_OK ? finish_jitter(&t, s, result, error) : status;
+        bool known = status == LAB_OK && !lab_units_missing(run->units);
+        status = known ? finish_jitter(&t, s, result, error) : status;
     }
     free(figures);
     return status;
@@ -291,6 +293,7 @@ const Experiment experiment_tradeoff = {
     .settings_bytes = sizeof(TradeoffSettings),
     .defaults_fn = defaults,
     .run_fn = run_tradeoff,
+    .has_units = true,
     .draws = true,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
