@@ -20,7 +20,7 @@ static void every_pose_is_explained_by_the_trigger_the_way_and_the_clocks(void *
 {
     int64_t looks = 0;
     int64_t wrong = 0;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)CASES(10); seed++) {
         Scene scene;
         scene_open(&scene, 3, seed, state);
         (void)with_tank(&scene, 0, 0, drive_straight);
