@@ -237,9 +237,8 @@ void claims_free(ClaimSet *set)
 
 bool verdict_changed(Verdict expected, Verdict found, bool full)
 {
-    bool undecided = expected == VERDICT_FEW_RUNS || found == VERDICT_FEW_RUNS;
-    bool both = expected >= VERDICT_HOLDS && found >= VERDICT_HOLDS; // measured then and now
-    return found == VERDICT_FAILED || (expected != found && !(undecided && both && !full));
+    bool open = expected == VERDICT_FEW_RUNS && found >= VERDICT_HOLDS && !full;
+    return found == VERDICT_FAILED || (expected != found && !open);
 }
 
 //

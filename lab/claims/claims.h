@@ -130,8 +130,8 @@ Verdict verdict_worse(Verdict a, Verdict b);
 /// dashes. Built into the program from lab/claims/expectations.txt.
 extern const char expectations_built_in[];
 
-/// Does a verdict contradict the expected one? In quick mode "not enough runs" contradicts no
-/// verdict and is contradicted by none: a few runs more or less decide it.
+/// Does a verdict contradict the expected one? What is expected to be decided must be. In quick
+/// mode no verdict contradicts an expected "not enough runs": the full run decides.
 bool verdict_changed(Verdict expected, Verdict found, bool full);
 
 /// The verdict that `text` expects of a claim. Errors: FL_NOT_FOUND (it says nothing of it),

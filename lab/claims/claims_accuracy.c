@@ -7,7 +7,7 @@
 #include "lab/experiments/accuracy/accuracy.h"
 
 enum { LOCAL, GLOBAL, MODES }; // of the plays here
-enum { DELAYS = 3, RUNS_MAX = 128 };
+enum { DELAYS = 3, RUNS_MAX = 128, RELAYED_QUICK = 4 };
 
 static const double delays_s[DELAYS] = {0.1, 0.3, 0.8};
 
@@ -341,7 +341,8 @@ static LabStatus play_relay(const VerifyDef *def, const Material *material, cons
                             Runs *runs, LabError *error)
 {
     LabStatus status = LAB_OK;
-    runs->count = material->run_count < RUNS_MAX ? material->run_count : RUNS_MAX;
+    int32_t most = def->full ? RUNS_MAX : RELAYED_QUICK;
+    runs->count = material->run_count < most ? material->run_count : most;
     for (int32_t r = 0; r < runs->count && status == LAB_OK; r++) {
         for (int32_t m = 0; m < MODES && status == LAB_OK; m++) {
             AccuracyFigures figures[DELAYS];
@@ -388,7 +389,7 @@ LabStatus claims_relay(const VerifyDef *def, ClaimSet *set, LabError *error)
     if (runs == NULL) {
         return lab_fail(error, LAB_FAILED, "out of memory");
     }
-    FlTime length = def->full ? FL_SEC(350) : FL_SEC(100);
+    FlTime length = def->full ? FL_SEC(350) : FL_SEC(60);
     LabStatus status = material_bots(&run, length, &material, error);
     status = status == LAB_OK ? play_relay(def, &material, "bots", runs, error) : status;
     if (status == LAB_OK && !lab_units_missing(def->units)) {

@@ -7,7 +7,8 @@
 
 enum { JITTER_0, JITTER_100, JITTER_180, JITTERS };
 
-/// Those up to MAIN are played at every jitter, the others at none only.
+/// Those up to MAIN are played at every jitter, the others at none only; those from QUICK on by the
+/// full run only.
 enum {
     BASE,
     THIRD, // base/3
@@ -22,18 +23,19 @@ enum {
     CHANCE_ALL,
     CHANCE_ERRORS,
     CHANCE_FIXED,
-    TABLE_RECENT,
+    CHANCE_APPENDIX, // with waiting as appendix B has it
+    CHANCE_APPENDIX_ALL,
+    QUICK,
+    TABLE_RECENT = QUICK,
     TABLE_WAITING,
     TABLE_ALL,
     TABLE_ERRORS,
-    CHANCE_APPENDIX, // with waiting as appendix B has it
-    CHANCE_APPENDIX_ALL,
     TABLE_APPENDIX,
     TABLE_APPENDIX_ALL,
     POLICIES
 };
 
-enum { CLAIM_RUNS = 64, FAR = 0, MIDDLE, NEAR, RECEIVERS };
+enum { CLAIM_RUNS = 64, THRESHOLD_RUNS_QUICK = 4, FAR = 0, MIDDLE, NEAR, RECEIVERS };
 
 /// The names, for fairness_add_policy.
 extern const char *const claim_policies[POLICIES];
@@ -42,6 +44,7 @@ extern const char *const claim_policies[POLICIES];
 typedef struct Played {
     const char *name;
     int32_t runs;
+    int32_t policies; ///< Of all, so many are played without jitter.
     FairnessFigures f[JITTERS][CLAIM_RUNS][POLICIES];
 } Played;
 

@@ -17,6 +17,8 @@ enum { SMALL_TABLE, SMALL_CHANCE, LARGE_TABLE, SPENDERS };
 
 /// figures[threshold][spender][run]
 typedef struct Spent {
+    int32_t first; ///< Coarser thresholds are not played: a quick run has one step of F22's.
+    int32_t runs;  ///< The first ones.
     FairnessFigures f[THRESHOLDS][SPENDERS][CLAIM_RUNS];
 } Spent;
 
@@ -57,7 +59,10 @@ static LabStatus play_threshold(const void *def, void *ctx, Text *text, LabError
     double third;
     (void)text;
     LabStatus status = count_updates(play, thresholds[KNOWN], &many, &few, error);
-    status = status == LAB_OK ? count_updates(play, distance, &updates, &third, error) : status;
+    updates = many;
+    if (status == LAB_OK && distance != thresholds[KNOWN]) {
+        status = count_updates(play, distance, &updates, &third, error);
+    }
     if (status != LAB_OK) {
         return status;
     }
@@ -90,15 +95,16 @@ static void judge_f22(const Played *played, const Spent *spent, int32_t spender,
 {
     Verdict verdict = VERDICT_NOT_YET;
     Text text = {0};
-    for (int32_t t = 1; t < THRESHOLDS; t++) {
+    for (int32_t t = spent->first + 1; t < THRESHOLDS; t++) {
         const FairnessFigures *coarse = spent->f[t - 1][spender];
         const FairnessFigures *fine = spent->f[t][spender];
-        Estimate mean = ratio_spent(fine, coarse, figure_mean, played->runs);
-        Estimate sd = ratio_spent(fine, coarse, figure_sd, played->runs);
+        Estimate mean = ratio_spent(fine, coarse, figure_mean, spent->runs);
+        Estimate sd = ratio_spent(fine, coarse, figure_sd, spent->runs);
         verdict = verdict_worse(verdict, judge_below(mean, 1.0));
         verdict = verdict_worse(verdict, judge_below(sd, 1.0));
-        text_add(&text, "%s %g to %g: mean %.3g ± %.2g, sd %.3g ± %.2g", t > 1 ? "," : "",
-                 thresholds[t - 1], thresholds[t], mean.mean, mean.ci95, sd.mean, sd.ci95);
+        text_add(&text, "%s %g to %g: mean %.3g ± %.2g, sd %.3g ± %.2g",
+                 t > spent->first + 1 ? "," : "", thresholds[t - 1], thresholds[t], mean.mean,
+                 mean.ci95, sd.mean, sd.ci95);
     }
     finding_add(claims_finding(set, "F22"), verdict, "%s, %s, from%s", played->name, name,
                 text_of(&text));
@@ -110,12 +116,12 @@ static void judge_f21(const Played *played, const Spent *spent, ClaimSet *set)
     FairnessFigures base[CLAIM_RUNS];
     Verdict verdict = VERDICT_NOT_YET;
     Text text = {0};
-    for (int32_t r = 0; r < played->runs; r++) {
+    for (int32_t r = 0; r < spent->runs; r++) {
         base[r] = played->f[JITTER_0][r][BASE];
     }
     for (int32_t t = KNOWN; t < THRESHOLDS; t++) {
-        Estimate mean = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_mean, played->runs);
-        Estimate sent = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_updates, played->runs);
+        Estimate mean = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_mean, spent->runs);
+        Estimate sent = ratio_spent(spent->f[t][LARGE_TABLE], base, figure_updates, spent->runs);
         Verdict here = verdict_worse(judge_below(mean, 1.0), judge_below(sent, 1.0));
         // One finer threshold that does it is enough.
         verdict = t == KNOWN                                     ? verdict
@@ -136,8 +142,11 @@ LabStatus claims_thresholds(const VerifyDef *def, const Material *material, cons
     if (spent == NULL) {
         return lab_fail(error, LAB_FAILED, "out of memory");
     }
-    for (int32_t t = 0; t < THRESHOLDS; t++) {
-        for (int32_t r = 0; r < played->runs && status == LAB_OK; r++) {
+    spent->first = def->full ? 0 : KNOWN;
+    spent->runs =
+        def->full || played->runs < THRESHOLD_RUNS_QUICK ? played->runs : THRESHOLD_RUNS_QUICK;
+    for (int32_t t = spent->first; t < THRESHOLDS; t++) {
+        for (int32_t r = 0; r < spent->runs && status == LAB_OK; r++) {
             FairnessFigures figures[SPENDERS];
             FairnessPlay play = fairness_play_default(material, r, def->seed + (uint64_t)r);
             play.trigger.distance = thresholds[t];

@@ -34,10 +34,12 @@ struct Mesh {
     Player *players; ///< By node.
     FlTime begin;
     int32_t frame;
-    uint64_t frames, focus, effort;
-    double bytes;
-    double errors[2]; ///< Of those looked at most, and of the others.
-    int64_t counts[2];
+    struct {
+        uint64_t frames, focus, effort;
+        double bytes;     ///< Of all, when it begins.
+        double errors[2]; ///< Of those looked at most, and of the others.
+        int64_t counts[2];
+    } part[FOCUS_PARTS + 1]; ///< The last takes what comes after.
 };
 
 // ---------------------------------------------------------------- a player
@@ -134,7 +136,7 @@ static float most_looked_at(const Player *player)
     return top[LOOKED_AT - 1];
 }
 
-static void compare(Mesh *mesh, const Player *player, FlTime now)
+static void compare(Mesh *mesh, int32_t part, const Player *player, FlTime now)
 {
     FlSession *session = world_session(mesh->world, player->node);
     FlTime local = world_local(mesh->world, player->node, now);
@@ -145,8 +147,9 @@ static void compare(Mesh *mesh, const Player *player, FlTime now)
         if (player->others[i].index1 != 0 &&
             fl_entity_pose_at(session, local, player->others[i], &pose)) {
             int32_t which = looks[i] > 0.0f && looks[i] >= least ? 0 : 1;
-            mesh->errors[which] += fl_vec3_distance(pose.position, truth_of(mesh, i, now).position);
-            mesh->counts[which]++;
+            mesh->part[part].errors[which] +=
+                fl_vec3_distance(pose.position, truth_of(mesh, i, now).position);
+            mesh->part[part].counts[which]++;
         }
     }
 }
@@ -160,23 +163,31 @@ static double bytes_of_all(const Mesh *mesh)
     return bytes;
 }
 
+static int32_t part_frames(const FocusPlay *play)
+{
+    return (int32_t)(play->seconds * 1e9 / (double)(play->parts * FRAME));
+}
+
 static FlTime watch(void *ctx, World *world, FlTime now)
 {
     Mesh *mesh = (Mesh *)ctx;
     (void)world;
+    int32_t frames = part_frames(mesh->play);
+    int32_t part = (mesh->frame - SETTLE_FRAMES) / frames;
+    part = part < mesh->play->parts ? part : mesh->play->parts;
     for (int32_t i = 0; i < mesh->play->players && mesh->frame >= SETTLE_FRAMES; i++) {
         Player *player = &mesh->players[i];
         FlFocusFrame frame = fl_session_frame(world_session(mesh->world, i));
         if (frame.number != player->frame_seen) {
             player->frame_seen = frame.number;
-            mesh->frames++;
-            mesh->focus += (uint64_t)frame.focus_count;
-            mesh->effort += (uint64_t)frame.effort_due;
+            mesh->part[part].frames++;
+            mesh->part[part].focus += (uint64_t)frame.focus_count;
+            mesh->part[part].effort += (uint64_t)frame.effort_due;
         }
-        compare(mesh, player, now);
+        compare(mesh, part, player, now);
     }
-    if (mesh->frame == SETTLE_FRAMES) {
-        mesh->bytes = bytes_of_all(mesh);
+    if (mesh->frame >= SETTLE_FRAMES && (mesh->frame - SETTLE_FRAMES) % frames == 0) {
+        mesh->part[part].bytes = bytes_of_all(mesh);
     }
     mesh->frame++;
     return now + FRAME;
@@ -297,29 +308,33 @@ static LabStatus run(Mesh *mesh, LabError *error)
     return play_check(mesh->world, error);
 }
 
-static FocusFigures figures_of(const Mesh *mesh)
+static FocusFigures figures_of(const Mesh *mesh, int32_t p)
 {
     double players = mesh->play->players;
-    double frames = mesh->frames > 0 ? (double)mesh->frames : 1.0;
-    double focus = (double)mesh->focus / frames;
+    double frames = mesh->part[p].frames > 0 ? (double)mesh->part[p].frames : 1.0;
+    double focus = (double)mesh->part[p].focus / frames;
+    double seconds = mesh->play->seconds / mesh->play->parts;
     double rest = players - 1.0 - focus;
     return (FocusFigures){
         .focus_size = focus,
-        .rest_hz = rest > 0.0 ? (double)mesh->effort / frames * 20.0 / rest : (double)NAN,
-        .kbps_used = 8e-3 * (bytes_of_all(mesh) - mesh->bytes) / (mesh->play->seconds * players),
-        .error_focus = mesh->errors[0] / (double)mesh->counts[0],
-        .error_rest = mesh->errors[1] / (double)mesh->counts[1],
+        .rest_hz = rest > 0.0 ? (double)mesh->part[p].effort / frames * 20.0 / rest : (double)NAN,
+        .kbps_used = 8e-3 * (mesh->part[p + 1].bytes - mesh->part[p].bytes) / (seconds * players),
+        .error_focus = mesh->part[p].errors[0] / (double)mesh->part[p].counts[0],
+        .error_rest = mesh->part[p].errors[1] / (double)mesh->part[p].counts[1],
     };
 }
 
 LabStatus focus_play(const FocusPlay *play, FocusFigures *figures, LabError *error)
 {
+    FL_ASSERT(play->parts >= 1 && play->parts <= FOCUS_PARTS);
     Mesh mesh = {.play = play};
     mesh.players = (Player *)calloc((size_t)play->players, sizeof *mesh.players);
     LabStatus status =
         mesh.players != NULL ? run(&mesh, error) : lab_fail(error, LAB_FAILED, "out of memory");
     if (status == LAB_OK) {
-        *figures = figures_of(&mesh);
+        for (int32_t p = 0; p < play->parts; p++) {
+            figures[p] = figures_of(&mesh, p);
+        }
     }
     for (int32_t i = 0; mesh.players != NULL && i < play->players; i++) {
         fl_attention_destroy(mesh.players[i].attention);

@@ -14,6 +14,7 @@ typedef struct FocusPlay {
     double kbps; ///< Upload of each, all headers included; 0: every frame to everybody, no limit.
     const CrowdMotion *motion;
     double seconds;
+    int32_t parts; ///< Equal parts of that time; each has figures of its own.
     uint64_t seed;
 } FocusPlay;
 
@@ -24,6 +25,9 @@ typedef struct FocusFigures {
     double error_focus, error_rest; ///< Units: of the four that a player looks at most, and others.
 } FocusFigures;
 
+#define FOCUS_PARTS 4
+
+/// figures[parts].
 LabStatus focus_play(const FocusPlay *play, FocusFigures *figures, LabError *error);
 
 #endif

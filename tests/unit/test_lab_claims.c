@@ -99,7 +99,7 @@ static void a_quick_look_contradicts_only_what_it_can_tell(void **state)
         assert_true(verdict_changed(VERDICT_FEW_RUNS, VERDICT_CANNOT, full == 1));
         assert_true(verdict_changed(VERDICT_FEW_RUNS, VERDICT_FAILED, full == 1));
         assert_true(verdict_changed(VERDICT_FAILED, VERDICT_FAILED, full == 1));
-        assert_int_equal(verdict_changed(VERDICT_HOLDS, VERDICT_FEW_RUNS, full == 1), full);
+        assert_true(verdict_changed(VERDICT_HOLDS, VERDICT_FEW_RUNS, full == 1));
         assert_int_equal(verdict_changed(VERDICT_FEW_RUNS, VERDICT_FAILS, full == 1), full);
     }
 }
