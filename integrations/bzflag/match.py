@@ -81,12 +81,18 @@ class SlowTcp:
         return asyncio.run_coroutine_threadsafe(made, self.loop).result()[1]
 
 
+TANKS = (0x7075, 0x7073, 0x666C)  # MsgPlayerUpdate, MsgPlayerUpdateSmall, MsgFairlead
+UDP_BYTES = 28
+
+
 class Tap(asyncio.DatagramProtocol):
-    """Forwards one client's datagrams, and counts the server's messages to it: by code, and of which player."""
+    """Forwards one client's datagrams. Counts the server's messages to it by code and player, and the bytes that tanks
+    take each way, with all headers: of a datagram that carries other things as well, the share."""
 
     def __init__(self, loop, to):
         self.loop, self.to, self.near, self.address = loop, to, None, None
         self.counts = {}
+        self.down = self.up = self.datagrams = 0
         self.server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
     def connection_made(self, transport):
@@ -97,23 +103,32 @@ class Tap(asyncio.DatagramProtocol):
 
     def datagram_received(self, data, addr):
         self.address = addr
+        self.up += self._of_tanks(data, {})
         self.server.send(data)
+
+    @staticmethod
+    def _of_tanks(data, counts):
+        at = ours = 0
+        while at + 4 <= len(data):
+            count, code = struct.unpack_from("!HH", data, at)
+            player = data[at + 8] if 4 < count <= len(data) - at - 4 else None  # of updates: a float, then whose
+            counts[code, player] = counts.get((code, player), 0) + 1
+            at += 4 + count
+            ours += 4 + count if code in TANKS else 0
+        return ours * (1.0 + UDP_BYTES / len(data)) if data else 0
 
     def _from_server(self):
         data = self.server.recv(65536)
-        at = 0
-        while at + 4 <= len(data):
-            count, code = struct.unpack_from("!HH", data, at)
-            player = data[at + 8] if count > 4 else None  # of updates: a float, then whose
-            self.counts[code, player] = self.counts.get((code, player), 0) + 1
-            at += 4 + count
+        bytes_of_tanks = self._of_tanks(data, self.counts)
+        self.down += bytes_of_tanks
+        self.datagrams += bytes_of_tanks > 0
         self.near.sendto(data, self.address)
 
 
 class Match:
     """One server and who plays there. Ends all it started when it is closed."""
 
-    def __init__(self, directory, server_kind="game", policy="base", environment=None):
+    def __init__(self, directory, server_kind="game", policy="base", environment=None, players="40"):
         self.directory = Path(directory)
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
@@ -127,7 +142,7 @@ class Match:
             del self.environment[name]
         self.environment.update(environment or {})
         self._screen()
-        command = [str(WORK / server_kind / "src/bzfs/bzfs"), "-i", "127.0.0.1", "-p", str(self.port), "-mp", "40",
+        command = [str(WORK / server_kind / "src/bzfs/bzfs"), "-i", "127.0.0.1", "-p", str(self.port), "-mp", players,
                    "-ms", "1", "-j", "-passwd", "measure", "-dd"]
         try:
             self.server = self.start("server", command, FAIRLEAD_POLICY=policy)
@@ -168,16 +183,16 @@ class Match:
     def client(self, name, kind="game", robots=0, delay=0.0, jitter=0.0, loss=0.0, tap=False, **environment):
         """A client that looks on, with robots of its own; `delay` (each way) and `jitter` in ms, `loss` in percent.
         With `tap`, what the server sends to it is counted, in `taps`."""
-        port = self.port
+        port = to = self.port
         if tap:
-            port = free_port()
+            port = to = free_port()
             self.tcp = self.tcp or SlowTcp()
             self.tcp.forward(port, self.port, 0.0)
             self.taps[name] = self.tcp.tap(port, self.port)
         if delay or jitter or loss:
             port = free_port()
             wan = [str(ROOT / "build" / "fairlead"), "wan", "--listen", f"127.0.0.1:{port}", "--to",
-                   f"127.0.0.1:{self.port}", "--delay", str(delay), "--jitter", str(jitter), "--loss", str(loss),
+                   f"127.0.0.1:{to}", "--delay", str(delay), "--jitter", str(jitter), "--loss", str(loss),
                    "--distribution", "uniform"]
             self.start(name + "-wan", wan)
             self.wait_for(lambda: (self.directory / f"{name}-wan.out").stat().st_size > 0, "fairlead wan does not listen")

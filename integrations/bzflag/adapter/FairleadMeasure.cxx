@@ -31,6 +31,53 @@ void fairleadLog(char kind, int player, const PlayerState &state)
     }
 }
 
+static bool newestOf(int player, FlMotion &motion)
+{
+    for (FlEntityId id = FlEntityId(); fl_entity_next(fairlead->session(), &id);) {
+        FlEntityStatus status;
+        if (fl_entity_status(fairlead->session(), id, &status) == FL_OK &&
+            status.number == (uint32_t)player) {
+            return fl_entity_newest(fairlead->session(), id, &motion) == FL_OK;
+        }
+    }
+    return false;
+}
+
+void fairleadLogSent(int player)
+{
+    static FlTime last[256];
+    FlMotion motion;
+    if (logFile() == NULL || fairlead == NULL || !newestOf(player, motion)) {
+        return;
+    }
+    FlTime time = fl_session_time(fairlead->session(), now);
+    FlPose pose = fl_motion_pose(&motion, time);
+    fprintf(logFile(), "%c %lld %d %.3f %.3f %.3f\n", motion.time != last[player] ? 'N' : 'E', now,
+            player, pose.position.x, pose.position.y, pose.position.z);
+    last[player] = motion.time;
+}
+
+void fairleadLogEvent(char kind, int player, int other)
+{
+    if (logFile() != NULL) {
+        fprintf(logFile(), "%c %lld %d %d\n", kind, (long long)FairleadTanks::tick(), player,
+                other);
+    }
+}
+
+bool fairleadDrive(int player, float &speed, float &turn)
+{
+    static const char *const way = getenv("FAIRLEAD_DRIVE");
+    if (way == NULL) {
+        return false;
+    }
+    bool circular = way[0] == 'c';
+    long long ms = (now / 1000000 + player * 1700) % 8000; // there, a stop, back, a stop
+    speed = circular || ms < 3000 ? 1.0f : (ms >= 4000 && ms < 7000 ? -1.0f : 0.0f);
+    turn = circular ? 0.5f : 0.0f;
+    return true;
+}
+
 static void logViews(FlSession *session, FlPeerId peer, int player)
 {
     for (FlEntityId id = FlEntityId(); fl_entity_next(session, &id);) {
@@ -48,7 +95,7 @@ void fairleadLogServer()
 {
     static long long last = 0;
     now = FairleadTanks::tick();
-    if (logFile() == NULL || fairlead == NULL || now - last < FL_SEC(1)) {
+    if (logFile() == NULL || fairlead == NULL || now - last < FL_MS(100)) {
         return;
     }
     last = now;

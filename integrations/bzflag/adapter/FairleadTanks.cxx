@@ -102,6 +102,8 @@ static FlSessionDef sessionDef(bool hosts)
     const char *mode = getenv("FAIRLEAD_TIME"); // for measurements
     bool local = mode != NULL && strcmp(mode, "local") == 0;
     def.tuning.time_mode = local ? FL_TIME_LOCAL : FL_TIME_GLOBAL;
+    bool glides = getenv("FAIRLEAD_GLIDE") != NULL; // else tanks are where they can be hit
+    def.tuning.show.convergence = glides ? FL_CONVERGENCE_SMOOTH : FL_CONVERGENCE_AT_ONCE;
     return def;
 }
 
@@ -215,8 +217,7 @@ void FairleadTanks::flush()
 
 float FairleadTanks::wait() const
 {
-    FlTime at = fl_net_now();
-    FlTime due = fl_session_deadline(inside->session, at);
+    FlTime at = fl_net_now(), due = fl_session_deadline(inside->session, at);
     return due - at < FL_SEC(3) ? fmaxf(0.0f, (float)fl_span_seconds(due - at)) : 3.0f;
 }
 
@@ -406,7 +407,6 @@ bool FairleadTanks::Inside::news(int player, PlayerState &state)
         return false; // its status comes any moment
     }
     memcpy(tank.status, bytes, StatusBytes);
-    bytes = tank.status;
     FlPose pose = fl_motion_pose(&motion, update ? motion.time : fl_session_time(session, now));
     tank.newest = status.newest;
     bool known = tank.heard;
