@@ -209,8 +209,7 @@ void FairleadTanks::flush()
         inside->settle();
     }
     FlOutgoing out;
-    FlTime at = tick();
-    while (fl_session_next(inside->session, at, &out) == FL_OK) {
+    for (FlTime at = tick(); fl_session_next(inside->session, at, &out) == FL_OK;) {
         inside->send(playerOf(out.to), out.bytes, out.count);
     }
 }
@@ -338,9 +337,7 @@ static void statusBytes(const PlayerState &state, const Tank &tank, uint8_t byte
 
 static bool wasPut(const PlayerState &before, const PlayerState &after)
 {
-    bool was = (before.status & PlayerState::Alive) != 0;
-    bool is = (after.status & PlayerState::Alive) != 0;
-    return (is && !was) ||
+    return (~before.status & after.status & PlayerState::Alive) != 0 ||
            fl_vec3_distance(vectorOf(before.pos), vectorOf(after.pos)) > JumpDistance;
 }
 
@@ -381,7 +378,8 @@ void FairleadTanks::set(int player, const PlayerState &state)
 
 // ---------------------------------------------------------------- tanks of others
 
-// An update as of its own time; with a new status alone, the tank as of now.
+// An update as of its own time; with a new status alone, the tank as of when that was sent, since
+// bzfs kicks whoever is far outside, or below the ground as a wreck that fell until it was gone.
 bool FairleadTanks::Inside::news(int player, PlayerState &state)
 {
     Tank &tank = tanks[player];
@@ -407,7 +405,9 @@ bool FairleadTanks::Inside::news(int player, PlayerState &state)
         return false; // its status comes any moment
     }
     memcpy(tank.status, bytes, StatusBytes);
-    FlPose pose = fl_motion_pose(&motion, update ? motion.time : fl_session_time(session, now));
+    FlTime sent = fl_session_time(session, now) - (status.received_at - status.received);
+    FlPose pose = fl_motion_pose(&motion, update || sent < motion.time ? motion.time : sent);
+    pose.position.z = fmax(pose.position.z, fmin(motion.position.z, 0.0));
     tank.newest = status.newest;
     bool known = tank.heard;
     tank.heard = true;

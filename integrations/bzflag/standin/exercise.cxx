@@ -73,6 +73,8 @@ struct Scene {
     int noises;   // at client 2
     double worst; // in the second half
     bool late;
+    int wreck;     // frames since tank 1 was shot; 0: it lives
+    double lowest; // that it came to the server
 };
 
 static void deliver(Scene &scene)
@@ -102,6 +104,13 @@ static void frame(Scene &scene, bool noise)
     FairleadTanks::tick();
     PlayerState truth[2] = {driven(scene.seconds, 0.0), driven(scene.seconds, 2.0)};
     truth[0].sounds = noise ? 1 : 0;
+    if (scene.wreck > 0) { // it falls, is gone just above the ground, and its status changes later
+        truth[0].status = scene.wreck < 10 ? (int)PlayerState::Exploding : 0;
+        truth[0].pos[2] = 2.0f - 0.1f * (float)scene.wreck;
+        truth[0].velocity[2] = -20.0f;
+        truth[0].phydrv = scene.wreck < 50 ? 0 : 1;
+        scene.wreck++;
+    }
     PlayerState state;
     int player;
     for (int i = 0; i < 2; i++) {
@@ -123,7 +132,8 @@ static void frame(Scene &scene, bool noise)
     while (scene.server->take(player, state)) {
         expect(player == 1 || player == 3, "news of a tank that nobody drives");
         scene.heard[player == 3]++;
-        expect((state.status & PlayerState::Alive) != 0, "a tank arrived dead");
+        expect(scene.wreck > 0 || (state.status & PlayerState::Alive) != 0, "a tank arrived dead");
+        scene.lowest = fmin(scene.lowest, (double)state.pos[2]);
     }
     scene.server->flush();
     deliver(scene);
@@ -172,6 +182,9 @@ int main()
     expect(scene.server->command("report", false).find("tank 3: 1 receivers") != std::string::npos,
            "no report");
     scene.late = false;
+    scene.wreck = 1;
+    play(scene, 60, false);
+    expect(scene.lowest > -0.5, "a wreck sinks below the ground: bzfs kicks its player for that");
     delete scene.client[0]; // says goodbye
     scene.client[0] = NULL;
     scene.server->left(1);
