@@ -2,8 +2,11 @@
 // for each entity that is due over a connection, in turns; what is lost is due again.
 #include "repeat.h"
 
-// How long something may be under way before it is sent again: on a connection that is silent
-// otherwise nothing shows that it got lost.
+#include "link/link.h"
+
+// How long something may be under way before it is sent again, at least: on a connection that is
+// silent otherwise nothing shows that it got lost. Where a round trip takes longer, that, since
+// what was given up is not known to have arrived, and would be sent for ever.
 #define REPEAT_AFTER FL_MS(400)
 
 int32_t fl__repeat_first(const FlSession *session, const uint64_t *due, const Repeat *repeat)
@@ -37,7 +40,9 @@ void fl__repeat_sent(const PacketOut *out, Repeat *repeat)
     if (repeat->again == FL_FOREVER) {
         // Reports of arrivals may rest.
         FlTime acks = 2 * out->session->def.tuning.link.ack_delay_ns;
-        repeat->again = fl_time_add(out->now, fl__time_max(acks, REPEAT_AFTER));
+        FlTime trip = fl__link_answer_timeout(fl__connection_link(out->session, out->connection));
+        FlTime wait = fl__time_max(fl__time_max(acks, trip), REPEAT_AFTER);
+        repeat->again = fl_time_add(out->now, wait);
     }
 }
 

@@ -44,6 +44,9 @@ FlLinkSilence fl__link_silence(FlLink *link, FlTime now);
 
 void fl__budget_init(FlBudget *budget, double rate_bytes_s, double burst_bytes, FlTime now);
 
+/// How long to wait for an answer before saying something again: a round trip, and what it varies.
+FlTime fl__link_answer_timeout(const FlLink *link);
+
 /// The newest stamp received, on the peer's link clock; INT64_MIN: nothing came.
 FlTime fl__link_peer_stamp(const FlLink *link);
 

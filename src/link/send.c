@@ -28,8 +28,7 @@
 #define TIMEOUT_UNKNOWN FL_MS(250)
 #define TIMEOUT_AT_LEAST FL_MS(20)
 
-// How long to wait for an answer before saying something again.
-static FlTime answer_timeout(const FlLink *link)
+FlTime fl__link_answer_timeout(const FlLink *link)
 {
     if (!link->out->trips.known) {
         return TIMEOUT_UNKNOWN;
@@ -44,7 +43,7 @@ static FlTime answer_timeout(const FlLink *link)
 static FlTime report_timeout(const FlLink *link)
 {
     bool lossy = link->out->outbox.loss > 0.05 || link->arrivals.loss > 0.05;
-    return lossy ? answer_timeout(link) / 2 : answer_timeout(link);
+    return lossy ? fl__link_answer_timeout(link) / 2 : fl__link_answer_timeout(link);
 }
 
 // Nothing waits so long to be repeated that a time-out comes before a few tries.
@@ -56,7 +55,7 @@ static FlTime repeat_limit(const FlLink *link, FlTime wait)
 // Reliable data. A peer that says nothing at all is asked ever more rarely.
 static Repeat repeat_of(const FlLink *link)
 {
-    FlTime wait = answer_timeout(link);
+    FlTime wait = fl__link_answer_timeout(link);
     FlTime silence = fl_span(link->now, link->out->received_at) / 2;
     wait = fl__time_max(silence, wait);
     Repeat repeat = {
@@ -76,7 +75,7 @@ bool fl__link_silent(const FlLink *link)
     if (link->out->asked_at == FL_FOREVER) {
         return false;
     }
-    FlTime usual = 4 * answer_timeout(link);
+    FlTime usual = 4 * fl__link_answer_timeout(link);
     return fl_span(link->now, link->out->asked_at) > fl__time_max(usual, SILENT_AFTER);
 }
 
@@ -215,7 +214,7 @@ static FlTime keep_alive_due(const FlLink *link)
         wait = fl_time_min(wait, EAGER_EVERY);
     }
     if (link->out->received_at < link->out->said_at || fl__link_silent(link)) {
-        FlTime again = answer_timeout(link) / 2 * 3; // answers may come late, too
+        FlTime again = fl__link_answer_timeout(link) / 2 * 3; // answers may come late, too
         FlTime urgent = link->def.timeout_ns / 40;
         FlTime rarely = back_off(link);
         rarely = fl_time_min(rarely, urgent);
