@@ -161,8 +161,8 @@ static int run(const Request *request, const Trace *trace, const FlExporterDef *
     }
     Progress progress;
     progress_begin(&progress, "reckoning");
-    const ReckonDef def = {*exporter, delays_ns, request->delays_ms.count, show_progress,
-                           &progress};
+    const ReckonDef def = {*exporter,     delays_ns, request->delays_ms.count,
+                           show_progress, &progress, false};
     int status = request->svg != NULL ? draw(request, trace, &def) : 0;
     return status == 0 ? report(request, trace, &def, &progress) : status;
 }

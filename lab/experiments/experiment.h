@@ -85,7 +85,9 @@ typedef struct Experiment {
     X(racing)                                                                                      \
     X(finish)                                                                                      \
     X(simultaneity)                                                                                \
-    X(attention) X(duels) X(scale) X(crowd) X(quality) X(judge) X(shots) X(prediction) X(fields)
+    X(attention)                                                                                   \
+    X(duels)                                                                                       \
+    X(scale) X(crowd) X(quality) X(judge) X(shots) X(prediction) X(fields) X(ages) X(models)
 
 #define EXPERIMENT_DECLARE(name) extern const Experiment experiment_##name;
 EXPERIMENT_TABLE(EXPERIMENT_DECLARE)

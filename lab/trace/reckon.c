@@ -74,7 +74,7 @@ static FlExporter *exporter_for(Reckoning *reckoning, const TraceTrack *track,
     } else {
         FlExporterDef own = *def;
         reckoning->experience = (FlExperience){0};
-        own.experience = &reckoning->experience;
+        own.experience = reckoning->unfaded ? NULL : &reckoning->experience;
         fl_exporter_init(&reckoning->exporter, &own);
         if (reckoning->longest_ns > 0) {
             FlTime shortest = fl_time_min(reckoning->shortest_ns, reckoning->longest_ns);
@@ -178,7 +178,7 @@ FlResult reckon_run(const Trace *trace, const ReckonDef *def, ReckonResult *resu
     result->update_count = calloc(tracks, sizeof *result->update_count);
     result->views = calloc(views > 0 ? views : 1, sizeof *result->views);
     FlResult status = result->update_count != NULL && result->views != NULL ? FL_OK : FL_NO_MEMORY;
-    Reckoning reckoning = {.shortest_ns = FL_FOREVER};
+    Reckoning reckoning = {.shortest_ns = FL_FOREVER, .unfaded = def->unfaded};
     for (int32_t d = 0; d < def->delay_count; d++) { // as an owner knows from its ledger
         FlTime delay = def->delays_ns[d] > SHORTEST ? def->delays_ns[d] : SHORTEST;
         reckoning.shortest_ns = fl_time_min(reckoning.shortest_ns, delay);

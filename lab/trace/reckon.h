@@ -19,6 +19,7 @@ typedef struct ReckonDef {
     int32_t delay_count;
     void (*progress_fn)(void *ctx, int32_t done, int32_t of); ///< Told after each track; or NULL.
     void *progress_ctx;
+    bool unfaded; ///< As if updates were never old: for comparison.
 } ReckonDef;
 
 /// What one receiver saw of one life.
@@ -49,6 +50,7 @@ typedef struct Reckoning {
     FlExperience experience; ///< Its owner's, who has one entity.
     FlTime shortest_ns;      ///< The owner's receivers: the nearest,
     FlTime longest_ns;       ///< and the furthest; 0: it does not know.
+    bool unfaded;            ///< Nothing is learnt, and nothing fades.
     bool exporting;          ///< The exporter is `entity`'s.
     int64_t entity;
     FlMotion *updates;

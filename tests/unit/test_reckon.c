@@ -40,7 +40,7 @@ static void prepare(Fixture *fixture)
 static ReckonDef make_def(const FlTime *delays, int32_t delay_count, double distance,
                           FlTime silence)
 {
-    ReckonDef def = {fl_exporter_def_default(), delays, delay_count, NULL, NULL};
+    ReckonDef def = {fl_exporter_def_default(), delays, delay_count, NULL, NULL, false};
     def.exporter.model = FL_MODEL_LINEAR;
     def.exporter.trigger = (FlTriggerDef){distance, HUGE_VAL, silence};
     return def;
