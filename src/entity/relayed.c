@@ -17,18 +17,22 @@ static FlTime latest(const FlSession *session)
     return fl__time_max(session->now, fl__datagram_came_at(session));
 }
 
-static double rate_of(const FlSession *session)
+double fl__relay_rate(const FlSession *session)
 {
     double rate = session->def.tuning.link.rate_bytes_s;
-    double upload = session->def.upload_bytes_s / fl__int_max(fl_peer_count(session), 1);
-    return (upload > 0.0 && upload < rate ? upload : rate) / QUOTA_SHARE;
+    double upload = session->def.upload_bytes_s;
+    if (upload > 0.0) { // only then is it worth counting
+        upload /= fl__int_max(fl_peer_count(session), 1);
+        rate = upload < rate ? upload : rate;
+    }
+    return rate / QUOTA_SHARE;
 }
 
 static void refill(const FlSession *session, RelayQuota *quota, FlTime now)
 {
-    double most = QUOTA_SECONDS * rate_of(session);
+    double most = QUOTA_SECONDS * fl__relay_rate(session);
     most = most > QUOTA_LEAST ? most : QUOTA_LEAST;
-    double more = rate_of(session) * fl_span_seconds(fl_span(now, quota->at));
+    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, quota->at));
     quota->bytes = !quota->begun || quota->bytes + more > most ? most : quota->bytes + more;
     quota->begun = true;
     quota->at = now;
@@ -69,10 +73,12 @@ void fl__relay_message(FlSession *session, int32_t connection, int32_t bytes)
 bool fl__relay_has_room(const FlSession *session, int32_t connection)
 {
     const Stream *stream = fl__stream(session, connection);
+    if (!fl__is_host(session) || !stream->relayed.begun) {
+        return true;
+    }
     FlTime now = latest(session);
-    double more = rate_of(session) * fl_span_seconds(fl_span(now, stream->relayed.at));
-    bool room =
-        !fl__is_host(session) || !stream->relayed.begun || stream->relayed.bytes + more > 0.0;
+    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, stream->relayed.at));
+    bool room = stream->relayed.bytes + more > 0.0;
     if (!room) {
         try_again(session, now);
     }

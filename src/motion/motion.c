@@ -221,20 +221,42 @@ FlFacing fl__motion_facing(const FlMotion *motion, FlTime time)
     return fl__facing_after(&motion->facing, s);
 }
 
+static void face(FlPose *pose, const FlFacing *facing)
+{
+    if (facing->kind == FL_FACING_YAW) {
+        pose->yaw = fl_angle_wrap(facing->yaw);
+        pose->rotation = fl__quat_from_yaw(pose->yaw);
+    } else if (facing->kind == FL_FACING_FREE) {
+        pose->yaw = fl__quat_yaw(facing->rotation);
+        pose->rotation = facing->rotation;
+    }
+}
+
+FL__APART
+static void place_beyond(const FlMotion *motion, FlTime time, FlPose *pose)
+{
+    pose->position = fl_motion_position(motion, time);
+    pose->velocity = fl__motion_velocity(motion, time);
+    FlFacing facing = fl__motion_facing(motion, time);
+    face(pose, &facing);
+}
+
 FlPose fl_motion_pose(const FlMotion *motion, FlTime time)
 {
-    FlPose pose = {
-        .position = fl_motion_position(motion, time),
-        .velocity = fl__motion_velocity(motion, time),
-        .rotation = fl__quat_identity(),
-    };
-    FlFacing facing = fl__motion_facing(motion, time);
-    if (facing.kind == FL_FACING_YAW) {
-        pose.yaw = fl_angle_wrap(facing.yaw);
-        pose.rotation = fl__quat_from_yaw(pose.yaw);
-    } else if (facing.kind == FL_FACING_FREE) {
-        pose.yaw = fl__quat_yaw(facing.rotation);
-        pose.rotation = facing.rotation;
+    FlPose pose;
+    pose.yaw = 0.0;
+    pose.rotation = fl__quat_identity();
+    FlTime span = fl_span(time, motion->time);
+    if (fl__past_horizon(motion, span)) {
+        place_beyond(motion, time, &pose);
+        return pose;
+    }
+    double s = fl_span_seconds(span);
+    pose.position = known_position(motion, span, s);
+    pose.velocity = known_velocity(motion, span, s);
+    if (motion->facing.kind != FL_FACING_NONE) {
+        FlFacing facing = fl__facing_after(&motion->facing, s);
+        face(&pose, &facing);
     }
     return pose;
 }

@@ -22,6 +22,12 @@ FlFacing fl__motion_facing(const FlMotion *motion, FlTime time);
 /// points).
 double fl__distance_integral_chord(const FlMotion *a, const FlMotion *b, FlTime from, FlTime to);
 
+/// fl_piece_placed, made where it is to lie.
+void fl__piece_place(FlPiece *piece, const FlMotion *update, uint32_t life, FlTime arrival);
+
+/// Room for one more piece, which the caller fills: finite, and after the last one.
+FlPiece *fl__path_extend(FlPath *path);
+
 /// Ends what is there: from `time` on the path is empty. Errors as fl_path_add.
 FL_NODISCARD FlResult fl__path_end(FlPath *path, FlTime time);
 

@@ -4,13 +4,20 @@
 // piece, and nothing where the piece's life is FL_LIFE_NONE.
 #include "private.h"
 
-FlPiece fl_piece_placed(const FlMotion *update, uint32_t life, FlTime arrival)
+void fl__piece_place(FlPiece *piece, const FlMotion *update, uint32_t life, FlTime arrival)
 {
     // An arrival before the stamp can only be a clock's error; the update says nothing about
     // earlier times.
-    FlTime from = fl__time_max(arrival, update->time);
-    FlPiece piece = {.from = from, .life = life, .motion = *update};
-    fl__foresee(&piece.motion, fl_span(from, update->time));
+    piece->from = fl__time_max(arrival, update->time);
+    piece->life = life;
+    piece->motion = *update;
+    fl__foresee(&piece->motion, fl_span(piece->from, update->time));
+}
+
+FlPiece fl_piece_placed(const FlMotion *update, uint32_t life, FlTime arrival)
+{
+    FlPiece piece;
+    fl__piece_place(&piece, update, life, arrival);
     return piece;
 }
 
@@ -33,6 +40,15 @@ static void drop_first(FlPath *path)
     path->count--;
 }
 
+FlPiece *fl__path_extend(FlPath *path)
+{
+    if (path->count == path->capacity) {
+        drop_first(path);
+    }
+    path->count++;
+    return piece_number(path, path->count - 1);
+}
+
 FlResult fl_path_add(FlPath *path, const FlPiece *piece)
 {
     if (piece->life != FL_LIFE_NONE && !fl__motion_finite(&piece->motion)) {
@@ -48,11 +64,7 @@ FlResult fl_path_add(FlPath *path, const FlPiece *piece)
             return FL_OK;
         }
     }
-    if (path->count == path->capacity) {
-        drop_first(path);
-    }
-    path->count++;
-    *piece_number(path, path->count - 1) = *piece;
+    *fl__path_extend(path) = *piece;
     return FL_OK;
 }
 

@@ -38,8 +38,10 @@ static inline FlVec3 fl__arc_lead(FlArc arc, FlVec3 v)
 /// v turned by phi about +z.
 static inline FlVec3 fl__turned(FlVec3 v, double phi)
 {
-    double s, c;
-    fl_sincos(phi, &s, &c);
+    double s = phi, c = 1.0; // for 0, which is every straight course of a thing that can turn
+    if (phi != 0.0) {
+        fl_sincos(phi, &s, &c);
+    }
     return fl_vec3(v.x * c - v.y * s, v.x * s + v.y * c, v.z);
 }
 

@@ -323,24 +323,18 @@ void fl__routes_advance(FlSession *session, FlTime now)
 // limited upload, shared by the receivers), and two seconds of that at once. Beyond that its
 // messages wait, with its own link.
 
-static double quota_rate(const FlSession *session)
-{
-    double rate = session->def.tuning.link.rate_bytes_s;
-    double upload = session->def.upload_bytes_s / fl__int_max(fl_peer_count(session), 1);
-    return (upload > 0.0 && upload < rate ? upload : rate) / 4.0;
-}
-
 static void quota_spend(FlSession *session, int32_t connection, int32_t bytes, FlTime now)
 {
     Routes *routes = routes_of(session);
     RouteQuota *quota = &routes->quota[connection];
-    double most = 2.0 * quota_rate(session);
-    double more = quota_rate(session) * fl_span_seconds(fl_span(now, quota->at));
+    double most = 2.0 * fl__relay_rate(session);
+    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, quota->at));
     quota->bytes = quota->bytes + more < most ? quota->bytes + more : most;
     quota->at = now;
     quota->bytes -= bytes;
     if (quota->bytes < 0.0) {
-        quota->until = fl_time_add(now, fl_span_from_seconds(-quota->bytes / quota_rate(session)));
+        quota->until =
+            fl_time_add(now, fl_span_from_seconds(-quota->bytes / fl__relay_rate(session)));
         routes->quota_next = fl_time_min(routes->quota_next, quota->until);
     }
 }
@@ -373,7 +367,7 @@ void fl__route_opened(FlSession *session, int32_t connection)
     Routes *routes = routes_of(session);
     routes->cursor[connection] = routes->log_end;
     RouteQuota fresh = {.until = INT64_MIN, .at = fl__datagram_came_at(session)};
-    fresh.bytes = 2.0 * quota_rate(session);
+    fresh.bytes = 2.0 * fl__relay_rate(session);
     routes->quota[connection] = fresh;
 }
 

@@ -33,32 +33,39 @@ static double least_of(const FlShowDef *def, FlVec3 placed_velocity)
     return limited ? CREEP * def->catch_up : def->catch_up;
 }
 
-FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
-                           bool *snapped)
+static FlVec3 turn_between(FlQuat shown, FlQuat placed)
 {
-    FlShowBlend none = {.active = false};
+    if (is_zero(fl_vec3(shown.x, shown.y, shown.z)) &&
+        is_zero(fl_vec3(placed.x, placed.y, placed.z))) { // things that face nowhere
+        return fl_vec3(0.0, 0.0, 0.0);
+    }
+    return fl__rotation_vector(fl__quat_multiply(shown, fl__quat_conjugate(placed)));
+}
+
+bool fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
+                    FlShowBlend *blend)
+{
     FlVec3 offset = fl_vec3_sub(shown->position, placed->position);
     FlVec3 excess = fl_vec3_sub(shown->velocity, placed->velocity);
-    *snapped = false;
+    blend->active = false;
     if (def->convergence == FL_CONVERGENCE_AT_ONCE) {
-        return none;
+        return false;
     }
     if (!(fl_vec3_length(offset) <= def->snap_distance)) { // not finite is far, too
-        *snapped = true;
-        return none;
+        return true;
     }
-    FlShowBlend blend = {.active = true};
-    FlQuat back = fl__quat_conjugate(placed->rotation);
-    blend.turn = fl__rotation_vector(fl__quat_multiply(shown->rotation, back));
+    blend->turn = turn_between(shown->rotation, placed->rotation);
     if (def->convergence == FL_CONVERGENCE_STEPS) {
-        blend.glide.left = offset;
+        blend->glide = (FlShowGlide){.left = offset};
     } else {
         double seconds = fl_span_seconds(def->smooth_ns);
         Fl__Bound bound = {placed->velocity, def->speed_limit, least_of(def, placed->velocity)};
-        blend.glide = fl__glide_make(offset, excess, seconds, &bound);
+        blend->glide = fl__glide_make(offset, excess, seconds, &bound);
     }
-    bool nothing = is_zero(blend.glide.left) && is_zero(blend.glide.drift) && is_zero(blend.turn);
-    return nothing || !is_finite(&blend) ? none : blend;
+    bool nothing =
+        is_zero(blend->glide.left) && is_zero(blend->glide.drift) && is_zero(blend->turn);
+    blend->active = !nothing && is_finite(blend);
+    return false;
 }
 
 static void turn_by(FlPose *pose, FlVec3 turn)

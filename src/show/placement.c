@@ -176,8 +176,8 @@ static const FlMotion *placed_motion(const FlShow *show, int32_t used, FlMotion 
     return &show->updates[used].motion;
 }
 
-FlPiece fl__placement_piece(const FlShow *show, int32_t used, FlTime at)
+void fl__placement_piece(const FlShow *show, int32_t used, FlTime at, FlPiece *piece)
 {
     FlMotion made;
-    return fl_piece_placed(placed_motion(show, used, &made), show->updates[used].life, at);
+    fl__piece_place(piece, placed_motion(show, used, &made), show->updates[used].life, at);
 }

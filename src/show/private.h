@@ -52,7 +52,7 @@ void fl__updates_forget(FlShow *show, int32_t used);
 int32_t fl__placement_order(FlPlacement placement);
 
 /// Where the entity is while this update is in use from `at` on, by all that is known now. Finite.
-FlPiece fl__placement_piece(const FlShow *show, int32_t used, FlTime at);
+void fl__placement_piece(const FlShow *show, int32_t used, FlTime at, FlPiece *piece);
 
 /// True if the update at `index` has a say in that motion.
 bool fl__placement_reads(const FlShow *show, int32_t used, int32_t index);
@@ -62,9 +62,9 @@ FlVec3 fl__rotation_vector(FlQuat rotation);
 
 // ---------------------------------------------------------------- convergence.c
 
-/// How the picture gets from where it is shown to where it is placed. *snapped: too far, it jumps.
-FlShowBlend fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
-                           bool *snapped);
+/// How the picture gets from where it is shown to where it is placed. True: too far, it jumps.
+bool fl__blend_make(const FlShowDef *def, const FlPose *shown, const FlPose *placed,
+                    FlShowBlend *blend);
 
 /// Makes a placed pose the shown one, `span` after the blend began.
 void fl__blend_apply(const FlShowDef *def, const FlShowBlend *blend, FlTime span, FlPose *pose);

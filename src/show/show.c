@@ -121,39 +121,42 @@ static FlPose picture_of(const FlShow *show, Place place, FlTime at)
     return pose;
 }
 
-// How the picture gets from the last stretch to one that begins with `piece`.
-static FlShowBlend lead_over(const FlShow *show, Place last, const FlPiece *piece, FlTime at,
-                             bool *snapped)
-{
-    FlPose shown = picture_of(show, last, at);
-    FlPose placed = fl_motion_pose(&piece->motion, at);
-    return fl__blend_make(&show->def, &shown, &placed, snapped);
-}
-
 static bool leads_over(const FlShow *show, Place last, const FlPiece *piece)
 {
     bool cut = last.piece == NULL || last.piece->life != piece->life;
     return !cut && show->def.convergence != FL_CONVERGENCE_AT_ONCE;
 }
 
-// Adds a stretch: from `at` on this update is in use, with the neighbours that are known now.
+// A stretch: from `at` on this update is in use, with the neighbours that are known now; and how
+// the picture gets there from the last one. True: it jumps.
+static bool make_stretch(const FlShow *show, Place last, int32_t used, FlTime at, FlPiece *piece,
+                         FlShowBlend *blend)
+{
+    fl__placement_piece(show, used, at, piece);
+    blend->active = false;
+    if (!leads_over(show, last, piece)) {
+        return false;
+    }
+    FlPose shown = picture_of(show, last, at);
+    FlPose placed = fl_motion_pose(&piece->motion, at);
+    return fl__blend_make(&show->def, &shown, &placed, blend);
+}
+
+// Adds a stretch to the chain, made where it lies; one that replaces the last needs that until
+// then.
 static void go_on(FlShow *show, int32_t used, FlTime at)
 {
-    FlPiece piece = fl__placement_piece(show, used, at);
     Place last = place_last(show);
-    bool leads = leads_over(show, last, &piece);
-    bool snapped = false;
-    FlShowBlend blend; // written only if it leads over: clearing it costs as much as all the rest
-    if (leads) {
-        blend = lead_over(show, last, &piece, at, &snapped);
-    }
-    FlResult added = fl_path_add(&show->placed, &piece);
-    FL_ASSERT(added == FL_OK);
-    (void)added;
-    int32_t slot = last_slot(show);
-    show->blend[slot].active = false;
-    if (leads) {
-        show->blend[slot] = blend;
+    bool snapped;
+    if (last.piece == NULL || last.piece->from < at) {
+        FlPiece *piece = fl__path_extend(&show->placed);
+        snapped = make_stretch(show, last, used, at, piece, &show->blend[last_slot(show)]);
+    } else {
+        FL_ASSERT(last.piece->from == at);
+        Stretch made;
+        snapped = make_stretch(show, last, used, at, &made.piece, &made.blend);
+        show->storage[last_slot(show)] = made.piece;
+        show->blend[last_slot(show)] = made.blend;
     }
     show->snapped += snapped ? 1 : 0;
 }
@@ -228,13 +231,8 @@ static Place place_at(const FlShow *show, FlTime at, Stretch made[2])
     FlTime when;
     for (int32_t i = 0; fl__updates_next(show, used, at, &when); i ^= 1) {
         Stretch *next = &made[i];
-        bool snapped;
         used = fl__updates_in_use(show, when);
-        next->piece = fl__placement_piece(show, used, when);
-        next->blend.active = false;
-        if (leads_over(show, place, &next->piece)) {
-            next->blend = lead_over(show, place, &next->piece, when, &snapped);
-        }
+        (void)make_stretch(show, place, used, when, &next->piece, &next->blend);
         place.piece = &next->piece;
         place.blend = &next->blend;
     }
