@@ -230,7 +230,7 @@ static void a_state_that_arrived_far_away_is_not_sent_again(void **state)
         set_state(&scene, &scene.thing[0]);
         net_run(net, net->now + FL_SEC(10));
         assert_int_equal(version_at(&scene, &scene.thing[0], 2), 1);
-        int64_t sent = net_count(net, FL_SESSION_STATES_SENT);
+        uint64_t sent = net_count(net, FL_SESSION_STATES_SENT);
         assert_in_range(sent, 2, 12); // until it is known how far they are
         net_run(net, net->now + FL_SEC(10));
         assert_int_equal(net_count(net, FL_SESSION_STATES_SENT), sent);
