@@ -6,8 +6,9 @@
 // the future, what we send fits, and an honest member to whom it goes finds nothing wrong with it.
 #include "fuzz.h"
 
+#include "crowd/guided.h"
 #include "crowd/packets.h"
-#include "crowd/private.h"
+#include "show/show.h"
 
 #include <string.h>
 
@@ -71,11 +72,32 @@ static void check_watching(const FlCrowd *c)
     }
 }
 
+static void check_guided(const FlCrowd *c, FlTime now)
+{
+    int32_t used = 0;
+    for (int32_t n = 0; n < c->def.entity_capacity; n++) {
+        int32_t at = c->looks[n].guided;
+        CHECK(at >= 0 && at <= c->def.guide_capacity);
+        if (at > 0) {
+            const FlCrowdGuided *guided = &c->guided[at - 1];
+            CHECK(guided->of == n && c->known[n].owner != FL__NOBODY);
+            CHECK(guided->carried == (guided->via != c->known[n].owner));
+            CHECK(guided->stamp <= now + FL_MS(EARLY_MS) && guided->bytes > 0);
+            used++;
+        }
+    }
+    for (int32_t i = 0; i < c->def.guide_capacity; i++) {
+        used -= c->guided[i].of != FL__NOBODY ? 1 : 0;
+    }
+    CHECK(used == 0);
+}
+
 static void check(const Scene *scene)
 {
     const FlCrowd *c = scene->crowd;
     check_lights(c);
     check_watching(c);
+    check_guided(c, scene->now);
     for (int32_t m = 0; m < MEMBERS; m++) {
         FlCrowdView view;
         if (fl__crowd_view(c, (uint32_t)m, true, &view) == FL_OK) {
@@ -104,10 +126,26 @@ static void put_update(FlWriter *w, Script *script, const Scene *scene)
     }
 }
 
+static void put_guidance(FlWriter *w, Script *script, const Scene *scene)
+{
+    FlTime step = FL_UPDATE_STEP_NS;
+    FlGuidance guidance = {.entity = script_take(script) % (MEMBERS + 2u)};
+    FlGuidance rounded;
+    guidance.time = scene->now + FL_MS(4) * ((int32_t)script_take(script) - 200);
+    guidance.time -= guidance.time % step;
+    guidance.ahead_ns = FL_MS(4) * script_take(script);
+    guidance.position = fl_vec3((double)script_take(script), (double)script_take(script), 0.0);
+    guidance.point_count = script_take(script) % 3;
+    if (fl__guidance_round(&scene->world, &guidance, &rounded) == FL_OK) {
+        CHECK(fl__guidance_encode(w, &scene->world, &rounded));
+    }
+}
+
 static void put_section(FlWriter *w, Script *script, const Scene *scene)
 {
     uint8_t which = script_take(script); // the newer kinds come last
-    uint8_t kind = which >= 240 ? KIND_MISSED : (uint8_t)(1 + which % 6);
+    uint8_t newer = which >= 248 ? KIND_GUIDED : KIND_MISSED;
+    uint8_t kind = which >= 240 ? newer : (uint8_t)(1 + which % 6);
     fl_writer_put(w, kind, 8);
     int32_t plain = 0; // bytes that are the script's
     if (kind == 2 || kind == 3) {
@@ -115,6 +153,13 @@ static void put_section(FlWriter *w, Script *script, const Scene *scene)
         fl_writer_put(w, head, 8);
         for (int32_t i = 0; i < (kind == 2 ? 1 : head); i++) {
             put_update(w, script, scene);
+        }
+    } else if (kind == KIND_GUIDED) {
+        uint8_t count = (uint8_t)(1 + script_take(script) % 3);
+        fl_writer_put(w, count, 8);
+        for (int32_t i = 0; i < count; i++) {
+            fl_writer_put(w, script_take(script) % 2, 8);
+            put_guidance(w, script, scene);
         }
     } else if (kind == KIND_MISSED) {
         uint8_t count = (uint8_t)(1 + script_take(script) % 4);
@@ -217,6 +262,7 @@ static void step(Scene *scene, Script *script)
     FlCrowd *crowd = scene->crowd;
     int32_t member;
     FlState state = {.time = scene->now};
+    FlGuidance guidance = {.entity = SELF, .time = scene->now - scene->now % FL_UPDATE_STEP_NS};
     switch (script_take(script) % 11) {
     case 0:
         scene->now += FL_MS(script_take(script)) * 2;
@@ -235,6 +281,9 @@ static void step(Scene *scene, Script *script)
     case 4:
         state.position.x = script_take(script);
         crowd_set(crowd, &state);
+        if (script_take(script) % 2 == 0) {
+            CHECK(fl__crowd_guide(crowd, &guidance) != FL_BAD_VALUE);
+        }
         break;
     case 5:
         fl__crowd_plan(crowd, orders[script_take(script) % 4]);
@@ -270,6 +319,7 @@ static void begin(Scene *scene, Script *script)
     def.member_capacity = MEMBERS;
     def.light_capacity = how % 32 < 16 ? LIGHTS : FEW_LIGHTS;
     def.stream_capacity = 4;
+    def.guide_capacity = 5;
     def.focus_count = 1 + how % 3;
     def.entity_capacity = world.entity_capacity;
     def.shared = how % 8 != 0;

@@ -37,7 +37,7 @@ USES = {
     "attention": "entity member packet connection kernel base wire send",
     "guidance": "entity member packet connection kernel base wire motion send show",
     "rewind": "entity member packet connection kernel base wire motion send show",
-    "crowd": "attention entity member packet connection kernel base motion wire",
+    "crowd": "attention entity member packet connection kernel base motion show wire",
     "play": "rewind entity member packet connection kernel base wire motion clock link send show agree",
     "session": "play crowd rewind guidance attention entity member packet connection kernel base wire motion clock seal link"
                " send show agree",

@@ -34,6 +34,8 @@ typedef struct FlCrowdDef {
     int32_t entity_capacity; ///< Entities' numbers are below this.
     int32_t detail_capacity; ///< Entities with state, history and smoothing at once: ours, and
                              ///< those we watch. All others are known by their newest update.
+    int32_t guide_capacity;  ///< Entities whose guidance is kept and carried at once, ours included
+                             ///< (about 700 bytes each). Others are shown by their updates.
     int32_t stream_capacity; ///< Watchers at once that we serve, of whomever.
     int32_t focus_count;     ///< How many we watch.
     FlTime frame_ns;         ///< Between two updates to a watcher.
@@ -60,6 +62,7 @@ typedef struct FlCrowdStats {
     uint64_t batch_updates; ///< and updates in them.
     uint64_t streamed;      ///< Updates sent to watchers,
     uint64_t forwarded;     ///< of these, other members'.
+    uint64_t guided;        ///< Guidance sent, ours and other members'.
     uint64_t redirects;     ///< Watchers that we sent on.
     uint64_t recoveries;    ///< Sources that we left because they were silent.
     uint64_t malformed;     ///< Packets dropped: no sender writes that.

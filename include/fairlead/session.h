@@ -127,9 +127,10 @@ FL_API FL_NODISCARD FlResult fl_entity_interest(const FlSession *session, FlEnti
 
 // Guided replicas (module `show` says what they are): with a policy that knows best effort,
 // receivers at best effort get guidance in place of updates, those in focus beside them until their
-// replica is near. A host that relays an entity decides so for those it relays to. A crowd has
-// updates only. fl_entity_seen and errors take guidance for the update in whose place it went,
-// which is approximate.
+// replica is near. A host that relays an entity decides so for those it relays to. In a crowd it
+// goes beside updates, by the same carriers: what is watched is shown by updates, all else by
+// guidance, with FlCrowdDef.guide_capacity entities at once; all others are NEAR. fl_entity_seen
+// and errors take guidance for the update in whose place it went, which is approximate.
 
 /// How far ahead guidance of an entity of ours should look: the time between guidances to one
 /// receiver, on average. 0: stale.
@@ -139,7 +140,7 @@ FL_API FlTime fl_entity_guide_ahead(const FlSession *session, FlEntityId id);
 /// `ahead_ns` after `now`, how it will face, running counts of its actions. `entity`, `life` and
 /// `time` are filled in. Receivers get updates while the last one is older than 200 ms. Errors:
 /// FL_STALE_ID; FL_BAD_VALUE (not ours, not guided, or out of range: updates are sent
-/// then); FL_WOULD_BLOCK (session time is not known yet).
+/// then); FL_WOULD_BLOCK (session time is not known yet); FL_FULL (a crowd's `guide_capacity`).
 FL_API FL_NODISCARD FlResult fl_entity_guide(FlSession *session, FlTime now, FlEntityId id,
                                              const FlGuidance *guidance);
 

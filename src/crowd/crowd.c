@@ -1,5 +1,5 @@
 // Making a crowd; who is there.
-#include "private.h"
+#include "guided.h"
 
 #include "motion/motion.h"
 
@@ -15,6 +15,7 @@ FlCrowdDef fl__crowd_def_default(void)
         .first = 1,
         .light_capacity = 64,
         .detail_capacity = 16,
+        .guide_capacity = 64,
         .stream_capacity = 128,
         .focus_count = 4,
         .frame_ns = FL_MS(50),
@@ -37,6 +38,7 @@ static bool def_is_good(const FlCrowdDef *def)
                   def->focus_count >= 1 && def->focus_count <= def->member_capacity &&
                   def->entity_capacity >= 1 && def->entity_capacity <= 65536 &&
                   def->detail_capacity >= 1 && def->detail_capacity <= def->entity_capacity &&
+                  def->guide_capacity >= 0 && def->guide_capacity <= INT16_MAX &&
                   (!def->shared || def->light_capacity <= SHARED_LIGHTS_AT_MOST);
     bool times = def->frame_ns >= FL_MS(1) && def->batch_ns >= def->frame_ns &&
                  def->batch_ns <= FL_SEC(10) && def->silence_ns > 0 && def->extra_ns >= 0;
@@ -46,7 +48,7 @@ static bool def_is_good(const FlCrowdDef *def)
 
 // ---------------------------------------------------------------- memory
 
-#define TABLES 26
+#define TABLES 27
 
 static void list_tables(FlCrowd *c, Fl__Table tables[TABLES])
 {
@@ -64,6 +66,7 @@ static void list_tables(FlCrowd *c, Fl__Table tables[TABLES])
         {(void **)&c->owned, members * sizeof(int32_t)},
         {(void **)&c->owned_count, members * sizeof(uint16_t)},
         {(void **)&c->own, (size_t)def->detail_capacity * sizeof(FlCrowdOwn)},
+        {(void **)&c->guided, (size_t)def->guide_capacity * sizeof(FlCrowdGuided)},
         {(void **)&c->light_of, members * sizeof(int16_t)},
         {(void **)&c->asked, members * sizeof(FlTime)},
         {(void **)&c->carried_at, members * sizeof(FlTime)},
@@ -108,6 +111,9 @@ static void start(FlCrowd *c, FlTime now)
     }
     for (int32_t i = 0; i < c->def.detail_capacity; i++) {
         c->own[i].of = FL__NOBODY;
+    }
+    for (int32_t i = 0; i < c->def.guide_capacity; i++) {
+        c->guided[i].of = FL__NOBODY;
     }
     for (int32_t i = 0; i < c->def.light_capacity; i++) {
         c->lights[i].member = FL__NOBODY;

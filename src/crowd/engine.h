@@ -8,6 +8,7 @@
 
 #include "fairlead/crowd.h"
 #include "fairlead/motion.h"
+#include "fairlead/show.h"
 #include "fairlead/wire.h"
 
 #define FL__NOBODY (-1)
@@ -123,6 +124,15 @@ void fl__crowd_entity(FlCrowd *crowd, uint32_t number, int32_t owner, uint16_t e
 FL_NODISCARD FlResult fl__crowd_export(FlCrowd *crowd, uint32_t number, const uint8_t *packed,
                                        int32_t bytes, FlTime stamp);
 
+/// What an entity of ours will do, beside its updates. Errors: FL_FULL (`guide_capacity`);
+/// FL_BAD_VALUE (too long: it has no guidance then); FL_WOULD_BLOCK (none of ours yet).
+FL_NODISCARD FlResult fl__crowd_guide(FlCrowd *crowd, const FlGuidance *guidance);
+
+/// To be called when newer guidance of another's entity comes. `carried`: not from its owner.
+typedef void FlCrowdGuidedFn(void *ctx, const FlGuidance *guidance, bool carried, FlTime now);
+
+void fl__crowd_on_guided(FlCrowd *crowd, FlCrowdGuidedFn *guided_fn, void *ctx);
+
 /// How much we look at an entity, 0 or more; the `focus_count` highest are watched.
 void fl__crowd_look(FlCrowd *crowd, uint32_t number, double attention);
 
@@ -186,8 +196,13 @@ typedef struct FlCrowdKnown {
 /// How much we look at it.
 typedef struct FlCrowdLook {
     float attention;
-    bool chosen; // while choosing what to watch
+    bool chosen;    // while choosing what to watch
+    int16_t guided; // place of its guidance plus one; 0: none
 } FlCrowdLook;
+
+#define FL__GUIDANCE_BYTES 64 // longer ones are not carried
+
+typedef struct FlCrowdGuided FlCrowdGuided;
 
 #define FL__KEPT_BYTES 39 // longer ones are not carried on at best effort
 

@@ -2,7 +2,9 @@
 //
 // What an owner sends itself wins over what others carry, whatever the stamps; what cannot be true
 // by what the owner sends next counts against the carrier.
-#include "private.h"
+#include "known.h"
+
+#include "guided.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +44,7 @@ void fl__crowd_entity(FlCrowd *crowd, uint32_t number, int32_t owner, uint16_t e
     if (own != NULL) {
         own->of = FL__NOBODY;
     }
+    fl__crowd_guided_end(crowd, of);
     unlist(crowd, of);
     known->owner = (int16_t)owner;
     known->epoch = epoch;
@@ -71,6 +74,12 @@ void fl__crowd_on_watched(FlCrowd *crowd, FlCrowdWatched *watched_fn, void *ctx)
 {
     crowd->watched_fn = watched_fn;
     crowd->watched_ctx = ctx;
+}
+
+void fl__crowd_on_guided(FlCrowd *crowd, FlCrowdGuidedFn *guided_fn, void *ctx)
+{
+    crowd->guided_fn = guided_fn;
+    crowd->guided_ctx = ctx;
 }
 
 void fl__crowd_on_message(FlCrowd *crowd, FlCrowdMessaged *message_fn, void *ctx)
@@ -110,7 +119,7 @@ static bool contradicts(const FlCrowd *crowd, const FlCrowdKnown *known, const F
     return fl_vec3_distance(known->position, own->position) > reach;
 }
 
-static void blame(FlCrowd *crowd, int32_t member)
+void fl__crowd_blame(FlCrowd *crowd, int32_t member)
 {
     crowd->stats.contradictions++;
     FlCrowdLight *light = fl__crowd_light(crowd, member);
@@ -145,7 +154,7 @@ bool fl__crowd_take(FlCrowd *crowd, const FlCrowdLight *light, const FlUpdate *u
     bool direct = hops == 0;
     if (direct && known->carried && known->life == update->life &&
         contradicts(crowd, known, &update->motion)) {
-        blame(crowd, known->via);
+        fl__crowd_blame(crowd, known->via);
     }
     // What its owner sends itself counts, whatever others sent and however they stamped it.
     bool owner = direct && known->carried && stamp > more->own_stamp;

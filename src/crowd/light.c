@@ -285,8 +285,35 @@ static bool carry_message(FlSession *session, int32_t member, const uint8_t *byt
     return member < lights->members && fl__crowd_message(lights->crowd, member, bytes, count);
 }
 
-static const Carrier CARRIER = {carried_newest, carried_positions, carry_own,
-                                carried_contradictions, carry_message};
+static FlResult carry_guidance(FlSession *session, const FlGuidance *guidance)
+{
+    return fl__crowd_guide(session->lights->crowd, guidance);
+}
+
+// What is carried has waited for a batch when it comes, and lasts until the next.
+static FlTime guide_ahead(const FlSession *session)
+{
+    return session->def.tuning.crowd.batch_ns * 3 / 2;
+}
+
+static const Carrier CARRIER = {
+    .newest = carried_newest,
+    .positions = carried_positions,
+    .exported = carry_own,
+    .contradictions = carried_contradictions,
+    .guide = carry_guidance,
+    .guide_ahead = guide_ahead,
+    .message = carry_message,
+};
+
+static void on_guided(void *ctx, const FlGuidance *guidance, bool carried, FlTime time)
+{
+    FlSession *session = (FlSession *)ctx;
+    int32_t slot = fl__entity_slot_of(session, guidance->entity);
+    if (slot != FL__NONE) {
+        fl__entity_guided(session, slot, guidance, carried, time);
+    }
+}
 
 static void on_message(void *ctx, int32_t from, const uint8_t *bytes, int32_t count, FlTime time)
 {
@@ -325,6 +352,7 @@ static void begin(FlSession *session, FlTime now)
     rebuild(lights);
     fl__crowd_on_watched(lights->crowd, on_watched, session);
     fl__crowd_on_message(lights->crowd, on_message, session);
+    fl__crowd_on_guided(lights->crowd, on_guided, session);
     fl__entities_set_carrier(session, &CARRIER);
     for (int32_t i = 0; i < session->seat_count; i++) {
         follow_member(session, i);

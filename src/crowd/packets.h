@@ -15,6 +15,7 @@ enum {
     KIND_BATCH_EPOCH = 7,
     KIND_MISSED = 8,
     KIND_MESSAGE = 9,
+    KIND_GUIDED = 10,
 };
 
 #define STREAM_EPOCH 0x80u // with `hops`: an epoch follows

@@ -2,6 +2,7 @@
 //   plane.c   seats and their neighbours
 //   table.c   what stands where: entities, sources, light connections
 //   fade.c    how far entities at best effort still get
+//   guided.c  guidance, as it travels
 //   plan.c    who sits where, who stands in for whom, who carries what to whom
 //   serve.c   our watchers: serving them, or sending them on
 //   known.c   what we know of entities: ours, and others'
@@ -96,6 +97,7 @@ typedef struct FlCrowdWatcher {
     FlTime sent;    // the stamp of what it got last; INT64_MIN: nothing
     FlTime next;    // and not before
     FlTime sent_up; // to a better source, last; 0: never
+    FlTime guided;  // the time of the guidance that it got last; INT64_MIN: none
     uint8_t attention;
     bool forwarded; // of others
 } FlCrowdWatcher;
@@ -124,13 +126,16 @@ struct FlCrowd {
     FlCrowdDef def;
     FlWorld world;
     bool *present;
-    int32_t present_count;      // ourselves included
-    FlCrowdLook *looks;         // by number
-    FlCrowdKnown *known;        // as `looks`
-    FlCrowdMore *more;          // likewise
-    int32_t *owned;             // per member: the first of its entities; FL__NOBODY: none
-    uint16_t *owned_count;      // and how many they are
-    FlCrowdOwn *own;            // [detail_capacity]
+    int32_t present_count;        // ourselves included
+    FlCrowdLook *looks;           // by number
+    FlCrowdKnown *known;          // as `looks`
+    FlCrowdMore *more;            // likewise
+    int32_t *owned;               // per member: the first of its entities; FL__NOBODY: none
+    uint16_t *owned_count;        // and how many they are
+    FlCrowdOwn *own;              // [detail_capacity]
+    struct FlCrowdGuided *guided; // [guide_capacity]
+    FlCrowdGuidedFn *guided_fn;   // or NULL
+    void *guided_ctx;
     FlCrowdWatched *watched_fn; // or NULL
     void *watched_ctx;
     int16_t *light_of;  // per member; FL__NOBODY: none
@@ -267,31 +272,5 @@ int32_t fl__crowd_spare(const FlCrowd *crowd);
 /// Bytes of an update of `of` as it travels now, and its stamp; 0: there is none.
 int32_t fl__crowd_newest(const FlCrowd *crowd, int32_t of, const uint8_t **packed, FlTime *stamp,
                          int32_t *hops);
-
-// ---------------------------------------------------------------- known.c
-
-/// It is needed in a moment. With a thousand players in one process nothing is in the cache.
-static inline void fl__crowd_prefetch(const FlCrowd *crowd, int32_t of)
-{
-    __builtin_prefetch(&crowd->known[of]);
-    __builtin_prefetch(&crowd->more[of]);
-}
-
-/// What its owner sent us itself, to be carried on; NULL: nothing, or not lately.
-const FlCrowdMore *fl__crowd_carriable(const FlCrowd *crowd, int32_t of, FlTime now);
-
-/// The newest that can be sent on, whoever sent it; NULL: nothing, or not lately.
-const FlCrowdMore *fl__crowd_kept(const FlCrowd *crowd, int32_t of, FlTime now);
-
-/// Whether an update is of an entity of others, of this epoch, and not stamped later than now. If
-/// not, it is counted.
-bool fl__crowd_admit(FlCrowd *crowd, const FlUpdate *update, uint8_t epoch, FlTime now);
-
-/// An admitted update came, `hops` from its owner. False: it was overtaken, and counted.
-bool fl__crowd_take(FlCrowd *crowd, const FlCrowdLight *light, const FlUpdate *update, int32_t hops,
-                    FlTime now);
-
-/// Keeps an update as it travels.
-void fl__crowd_keep(FlCrowd *crowd, int32_t of, FlTime stamp, const uint8_t *packed, int32_t bytes);
 
 #endif

@@ -1,8 +1,11 @@
 // Packets in. As in sessions, what is read is read twice: once to see that all of it is sound, once
 // to take it; so a packet with a fault in it has no effect at all. send.c has the layouts.
+#include "guided.h"
+#include "known.h"
 #include "missed.h"
 #include "packets.h"
 
+#include "show/show.h"
 #include "wire/wire.h"
 
 #include <string.h>
@@ -192,6 +195,54 @@ static void read_batch(Reading *in, bool epochs)
     }
 }
 
+// Beside streams from whom we asked, beside batches from neighbours, and from its owner always.
+static void take_guided(Reading *in, const FlGuidance *guidance, uint8_t epoch,
+                        const uint8_t *packed, int32_t bytes)
+{
+    FlCrowd *crowd = in->crowd;
+    FlUpdate like = {.entity = guidance->entity, .motion.time = guidance->time};
+    if (!fl__crowd_admit(crowd, &like, epoch, in->now)) {
+        return;
+    }
+    int32_t of = (int32_t)guidance->entity;
+    bool direct = crowd->known[of].owner == in->light->member;
+    bool asked = is_believed(in, of, true);
+    bool carries = in->light->planned || crowd->plan.stale;
+    if (!direct && !asked && !carries) {
+        crowd->stats.strangers++;
+        return;
+    }
+    bool lie = false;
+    int32_t place = crowd->looks[of].guided - 1;
+    int32_t before = place >= 0 ? crowd->guided[place].via : FL__NOBODY;
+    bool newer =
+        (direct || asked || is_believed(in, of, false)) &&
+        fl__crowd_guided_take(crowd, in->light->member, guidance, packed, bytes, in->now, &lie);
+    if (lie) {
+        fl__crowd_blame(crowd, before);
+    }
+    if (newer && crowd->guided_fn != NULL) {
+        crowd->guided_fn(crowd->guided_ctx, guidance, !direct, in->now);
+    }
+    crowd->stats.overtaken += newer ? 0 : 1;
+}
+
+static void read_guided(Reading *in)
+{
+    uint64_t count = fl_reader_take(&in->r, 8);
+    if (count == 0) {
+        fl__reader_fail(&in->r);
+    }
+    for (uint64_t i = 0; i < count && !in->r.failed; i++) {
+        uint8_t epoch = (uint8_t)fl_reader_take(&in->r, 8);
+        int32_t from = in->r.bit_count;
+        FlGuidance guidance;
+        if (fl__guidance_decode(&in->r, &in->crowd->world, in->now, &guidance) && in->take) {
+            take_guided(in, &guidance, epoch, in->r.bytes + from / 8, (in->r.bit_count - from) / 8);
+        }
+    }
+}
+
 static void read_look(Reading *in)
 {
     uint64_t of = fl_reader_take(&in->r, 16);
@@ -279,6 +330,9 @@ static void read_section(Reading *in)
         break;
     case KIND_MESSAGE:
         read_message(in);
+        break;
+    case KIND_GUIDED:
+        read_guided(in);
         break;
     case KIND_MISSED:
         read_missed(in);

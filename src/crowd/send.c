@@ -39,6 +39,12 @@
 //   8     kind     -      7
 //   8     count    -      1..255 follow: an epoch (8, low bits) and an UPDATE each
 
+// GUIDED: what entities will do.                                 spec/WIRE.md section 11.5
+//
+//   bits  field    unit   valid
+//   8     kind     -      10
+//   8     count    -      1..255 follow: an epoch (8, low bits) and a GUIDANCE each
+
 // LOOK: I watch an entity, by you.                               spec/WIRE.md section 11.6
 //
 //   bits  field    unit   valid
@@ -72,6 +78,8 @@
 //   bits  field    unit   valid
 //   8     kind     -      9
 //   16    count    bytes  1..300 follow: CALL or ANSWER
+#include "guided.h"
+#include "known.h"
 #include "missed.h"
 #include "packets.h"
 
@@ -80,6 +88,7 @@
 #define HEARTBEAT_BYTES 11
 #define STREAM_HEAD 2
 #define BATCH_HEAD 2
+#define GUIDED_HEAD 2
 #define LOOK_BYTES 6
 #define REDIRECT_BYTES 8
 #define MESSAGE_HEAD 3
@@ -98,6 +107,7 @@ typedef struct Writing {
     bool short_of_room; // something waits for more
     int32_t head_at;    // of the BATCH being written; 0: none
     bool epochs;        // it is of entities whose epoch is not zero
+    int32_t guided_at;  // likewise, of the GUIDED
     int32_t streams;    // STREAMs in it
 } Writing;
 
@@ -212,6 +222,39 @@ static FlTime next_frame(const FlCrowd *crowd, bool own, FlTime now)
     return fl_time_add(now, own ? crowd->def.frame_ns * 3 / 4 : crowd->def.frame_ns / 4);
 }
 
+// Into a GUIDED, which begins with the first. What does not fit comes the next time.
+static void put_guided(Writing *out, int32_t of, const FlCrowdGuided *guided)
+{
+    int32_t count = out->guided_at != 0 ? out->w.bytes[out->guided_at + 1] : 0;
+    bool begins = out->guided_at == 0 || count == 255;
+    if (room(out) < guided->bytes + 1 + (begins ? GUIDED_HEAD : 0) + HEARTBEAT_BYTES) {
+        return;
+    }
+    if (begins) {
+        out->guided_at = fl_writer_size(&out->w);
+        count = 0;
+        fl_writer_put(&out->w, KIND_GUIDED, 8);
+        fl_writer_put(&out->w, 0, 8);
+    }
+    fl_writer_put(&out->w, out->crowd->known[of].epoch & 0xffu, 8);
+    fl_writer_bytes(&out->w, guided->packed, guided->bytes);
+    out->w.bytes[out->guided_at + 1] = (uint8_t)(count + 1);
+    out->crowd->stats.guided++;
+}
+
+// As often as batches go: a watcher is served by updates.
+static void write_guided_stream(Writing *out, FlCrowdWatcher *watcher)
+{
+    const FlCrowdGuided *guided = fl__crowd_guided(out->crowd, watcher->of, out->now);
+    if (guided != NULL && (watcher->guided == INT64_MIN ||
+                           fl_span(guided->stamp, watcher->guided) >= out->crowd->def.batch_ns)) {
+        out->guided_at = 0;
+        put_guided(out, watcher->of, guided);
+        out->guided_at = 0;
+        watcher->guided = guided->stamp;
+    }
+}
+
 static void write_streams(Writing *out)
 {
     FlCrowd *crowd = out->crowd;
@@ -240,6 +283,7 @@ static void write_streams(Writing *out)
         watcher->sent = stamp;
         watcher->next = next_frame(crowd, own, out->now);
         out->streams++;
+        write_guided_stream(out, watcher);
         crowd->stats.streamed++;
         crowd->stats.forwarded += own ? 0 : 1;
     }
@@ -272,6 +316,12 @@ static bool put_update(Writing *out, int32_t of, const uint8_t *packed, int32_t 
     return true;
 }
 
+static int32_t guided_bytes(const FlCrowd *crowd, int32_t of, FlTime now)
+{
+    const FlCrowdGuided *guided = fl__crowd_guided(crowd, of, now);
+    return guided != NULL && !guided->carried ? 1 + guided->bytes : 0;
+}
+
 // With a head where it is another than that of the one before.
 static int32_t epoch_bytes(const FlCrowd *crowd, int32_t of)
 {
@@ -282,12 +332,13 @@ static int32_t epoch_bytes(const FlCrowd *crowd, int32_t of)
 static int32_t batch_bytes(const Writing *out)
 {
     const FlCrowd *crowd = out->crowd;
-    int32_t bytes = BATCH_HEAD + HEARTBEAT_BYTES;
+    int32_t bytes = BATCH_HEAD + GUIDED_HEAD + HEARTBEAT_BYTES;
     int32_t self = crowd->def.self;
     for (int32_t n = fl__crowd_owned(crowd, self, FL__NOBODY); n != FL__NOBODY;
          n = fl__crowd_owned(crowd, self, n)) {
         const FlCrowdOwn *own = fl__crowd_own(crowd, n);
         bytes += own != NULL ? own->packed_bytes + epoch_bytes(crowd, n) : 0;
+        bytes += guided_bytes(crowd, n, out->now);
     }
     for (uint64_t bits = out->light->carries; bits != 0; bits &= bits - 1) {
         int32_t from = crowd->light_member[fl__bit_lowest(bits)];
@@ -295,6 +346,7 @@ static int32_t batch_bytes(const Writing *out)
              n = fl__crowd_owned(crowd, from, n)) {
             const FlCrowdMore *more = fl__crowd_carriable(crowd, n, out->now);
             bytes += more != NULL ? more->packed_bytes + epoch_bytes(crowd, n) : 0;
+            bytes += guided_bytes(crowd, n, out->now);
         }
     }
     return bytes;
@@ -373,6 +425,37 @@ static void write_missed(Writing *out)
     }
 }
 
+// What a member's entities will do; `own_word`: only as it said so itself.
+static void write_guided_of(Writing *out, int32_t member, bool own_word)
+{
+    const FlCrowd *crowd = out->crowd;
+    int32_t n = fl__crowd_owned(crowd, member, FL__NOBODY);
+    for (; n != FL__NOBODY; n = fl__crowd_owned(crowd, member, n)) {
+        const FlCrowdGuided *guided = fl__crowd_guided(crowd, n, out->now);
+        if (guided != NULL && !(own_word && guided->carried)) {
+            put_guided(out, n, guided);
+        }
+    }
+}
+
+// Of all whose updates the batch has.
+static void write_guided(Writing *out)
+{
+    const FlCrowd *crowd = out->crowd;
+    if (crowd->guided == NULL) {
+        return;
+    }
+    write_guided_of(out, crowd->def.self, true);
+    for (uint64_t bits = out->light->carries; bits != 0; bits &= bits - 1) {
+        write_guided_of(out, crowd->light_member[fl__bit_lowest(bits)], true);
+    }
+    int16_t members[CHARGES_AT_MOST];
+    int32_t count = fl__crowd_charges(crowd, out->light, out->now, members, CHARGES_AT_MOST);
+    for (int32_t i = 0; i < count; i++) {
+        write_guided_of(out, members[i], false);
+    }
+}
+
 // Whether it arrives is asked of one batch at a time: where the way is long, not of every one.
 static FlTime *ask_arrival(Writing *out)
 {
@@ -422,6 +505,7 @@ static void write_batch(Writing *out)
     write_own(out);
     write_carried(out, pending);
     write_missed(out);
+    write_guided(out);
     // Every interval once, late or not: what waited for the upload does not shift the rest.
     FlTime next = fl_time_add(light->batch_due, crowd->def.batch_ns);
     light->batch_due = next > out->now ? next : fl_time_add(out->now, crowd->def.batch_ns);

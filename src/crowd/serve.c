@@ -155,6 +155,7 @@ static FlCrowdWatcher *watcher_begin(FlCrowd *crowd, int32_t of, int32_t light)
     FL_ASSERT(at < crowd->def.stream_capacity);
     crowd->watcher_end = at == crowd->watcher_end ? at + 1 : crowd->watcher_end;
     FlCrowdWatcher fresh = {.of = of, .light = light, .sent = INT64_MIN, .next = INT64_MIN};
+    fresh.guided = INT64_MIN;
     fresh.forwarded = crowd->known[of].owner != crowd->def.self;
     crowd->watchers[at] = fresh;
     crowd->stats.watchers++;

@@ -4,6 +4,7 @@
 // it learns from whom it asked, or at the owner's (serve.c). The tree has no circles: only updates
 // newer than all before are passed on, so one that came round would find itself known, and who is
 // fed by its own watchers hears nothing and asks the owner again.
+#include "known.h"
 #include "missed.h"
 
 #include <string.h>

@@ -143,6 +143,9 @@ typedef struct Rider {
     void (*write)(FlSession *session, int32_t connection, int32_t slot, FlWriter *w, bool beside);
     void (*before)(FlSession *session, int32_t connection, int32_t slot, FlTime time);
     void (*updated)(FlSession *session, int32_t slot, FlTime arrived); // others': an update came
+    /// Others', by a carrier: guidance came; `carried`: from one who is not its owner.
+    void (*guided)(FlSession *session, int32_t slot, const FlGuidance *guidance, bool carried,
+                   FlTime arrived);
 } Rider;
 
 void fl__motion_set_rider(FlSession *session, const Rider *rider);
@@ -165,10 +168,15 @@ typedef struct Carrier {
     void (*exported)(FlSession *session, int32_t slot, const uint8_t *packed, int32_t bytes,
                      FlTime stamp); // ours has a new update
     uint32_t (*contradictions)(const FlSession *session, int32_t member);
+    FlResult (*guide)(FlSession *session, const FlGuidance *guidance); // ours has new guidance
+    FlTime (*guide_ahead)(const FlSession *session); // between two guidances to one member
     /// A short message to a member, directly and once. False: there is no way, or no room.
     bool (*message)(FlSession *session, int32_t member, const uint8_t *bytes, int32_t count);
 } Carrier;
 
+const Carrier *fl__entities_carrier(const FlSession *session); // NULL: none
+void fl__entity_guided(FlSession *session, int32_t slot, const FlGuidance *guidance, bool carried,
+                       FlTime arrived);
 void fl__entities_set_carrier(FlSession *session, const Carrier *carrier);
 
 // ---------------------------------------------------------------- shown_time.c

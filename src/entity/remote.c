@@ -436,6 +436,17 @@ bool fl__entity_message(FlSession *session, int32_t slot, int32_t member, const 
            carrier->message(session, member, w->bytes, fl_writer_size(w));
 }
 
+const Carrier *fl__entities_carrier(const FlSession *session)
+{
+    return session->entities->carrier;
+}
+
+void fl__entity_guided(FlSession *session, int32_t slot, const FlGuidance *guidance, bool carried,
+                       FlTime arrived)
+{
+    session->entities->rider->guided(session, slot, guidance, carried, arrived);
+}
+
 void fl__entities_set_carrier(FlSession *session, const Carrier *carrier)
 {
     session->entities->carrier = carrier;

@@ -12,6 +12,10 @@
 // The ledger takes guidance for the update in whose place it went. That is approximate: it knows
 // that the receiver got of this moment, not where the game's bot code walks the replica.
 //
+// In a crowd a carrier brings it beside updates, to everybody: what is watched is shown by updates,
+// all else by guidance while it comes. Most entities there have no detail, so those that are guided
+// have places of their own, as many as FlCrowdDef.guide_capacity.
+//
 // "Near" is a value per entity, sent to whoever serves us with it in packets that go anyway, when
 // it has changed, and again when the packet is lost.
 
@@ -49,16 +53,40 @@
 #define AHEAD_LEAST FL_MS(50)
 #define AHEAD_LEARNS 16
 #define NEAR_STEP_NS FL_MS(16)
+#define UNUSED_AFTER FL_SEC(5) // in a crowd: its place is another's then
 
-// The entity must have a detail.
+static bool in_crowd(const FlSessionDef *def)
+{
+    return def->topology == FL_TOPOLOGY_CROWD;
+}
+
+static int32_t place_count(const FlSessionDef *def)
+{
+    return in_crowd(def) ? def->tuning.crowd.guide_capacity : fl__detail_count(def);
+}
+
+// Where in `all` it is; FL__NONE: nowhere.
+static int32_t place_of(const FlSession *session, int32_t slot)
+{
+    if (!in_crowd(&session->def)) {
+        return fl__entity_detail(session, slot);
+    }
+    int32_t at = place_count(&session->def) - 1; // a few cache lines
+    while (at >= 0 && session->guidance->slots[at] != slot) {
+        at--;
+    }
+    return at >= 0 ? at : FL__NONE;
+}
+
+// It must be there.
 static Guided *guided(const FlSession *session, int32_t slot)
 {
-    return &session->guidance->all[fl__entity_detail(session, slot)];
+    return &session->guidance->all[place_of(session, slot)];
 }
 
 static bool can_be_guided(const FlSession *session, int32_t slot)
 {
-    return slot != FL__NONE && fl__entity_detail(session, slot) != FL__NONE;
+    return slot != FL__NONE && place_of(session, slot) != FL__NONE;
 }
 
 static uint64_t *near_over(const FlSession *session, int32_t connection)
@@ -73,14 +101,51 @@ static uint64_t *relays_over(const FlSession *session, int32_t connection)
 
 // ---------------------------------------------------------------- the owner
 
-// A new entity: nothing is known of its replicas, nor of ours.
+// A crowd's: its place is free again.
+static void release(FlSession *session, int32_t slot)
+{
+    if (can_be_guided(session, slot)) {
+        session->guidance->slots[place_of(session, slot)] = FL__NONE;
+    }
+}
+
+// Nothing is known of its replicas, nor of ours.
+static Guided unguided(void)
+{
+    Guided none = {.ahead = AHEAD_FIRST, .near_to = FL__NONE, .near_sent = UNSENT};
+    return none;
+}
+
+// A crowd's gets a place, or one for which nothing has come lately. False: there is none.
+static bool occupy(FlSession *session, int32_t slot, FlTime time)
+{
+    Guidance *g = session->guidance;
+    if (can_be_guided(session, slot)) {
+        return true;
+    }
+    for (int32_t i = 0; i < place_count(&session->def); i++) {
+        Guided *at = &g->all[i];
+        if (g->slots[i] == FL__NONE || fl_span(time, at->came_at) > UNUSED_AFTER) {
+            *at = unguided();
+            at->came_at = time;
+            g->slots[i] = slot;
+            return true;
+        }
+    }
+    fl__count(session, FL_SESSION_NO_ROOM);
+    return false;
+}
+
+// A new entity.
 static void begin(FlSession *session, int32_t slot)
 {
+    if (in_crowd(&session->def)) {
+        return; // it has a place when it is guided
+    }
     if (!can_be_guided(session, slot)) {
         return;
     }
-    Guided none = {.ahead = AHEAD_FIRST, .near_to = FL__NONE, .near_sent = UNSENT};
-    *guided(session, slot) = none;
+    *guided(session, slot) = unguided();
     fl__bit_clear(session->guidance->near_due.words, slot);
     for (int32_t i = 0; i < session->connection_count; i++) {
         fl__bit_clear(near_over(session, i), slot);
@@ -91,6 +156,10 @@ static void begin(FlSession *session, int32_t slot)
 FlTime fl_entity_guide_ahead(const FlSession *session, FlEntityId id)
 {
     int32_t slot = fl__entity_slot(session, id);
+    const Carrier *carrier = fl__entities_carrier(session);
+    if (slot != FL__NONE && carrier != NULL) {
+        return carrier->guide_ahead(session);
+    }
     if (!can_be_guided(session, slot)) {
         return 0;
     }
@@ -106,10 +175,10 @@ FlResult fl_entity_guide(FlSession *session, FlTime now, FlEntityId id, const Fl
         return FL_STALE_ID;
     }
     EntityInfo entity = fl__entity_info(session, slot);
-    fl__entity_set_rider(session, slot, false);
     if (!entity.ours || !entity.def->guided) {
         return FL_BAD_VALUE;
     }
+    fl__entity_set_rider(session, slot, false);
     if (!fl__time_known(session)) {
         return FL_WOULD_BLOCK;
     }
@@ -120,6 +189,12 @@ FlResult fl_entity_guide(FlSession *session, FlTime now, FlEntityId id, const Fl
     full.time = time - time % FL_UPDATE_STEP_NS;
     for (int32_t i = 0; i < FL_GUIDANCE_ACTIONS; i++) {
         full.actions[i] = guidance->actions[i] & 15u;
+    }
+    const Carrier *carrier = fl__entities_carrier(session);
+    if (in_crowd(&session->def)) {
+        FlGuidance rounded;
+        FlResult result = fl__guidance_round(&session->world, &full, &rounded);
+        return result == FL_OK && carrier != NULL ? carrier->guide(session, &rounded) : result;
     }
     FlResult result = fl__guidance_round(&session->world, &full, &guided(session, slot)->guidance);
     fl__entity_set_rider(session, slot, result == FL_OK);
@@ -200,6 +275,9 @@ static int32_t near_value(const FlSession *session, const Guided *theirs)
 // Reports it when due. Whoever has no report takes a replica for far.
 static void say_near(FlSession *session, int32_t slot)
 {
+    if (in_crowd(&session->def)) {
+        return; // its carriers bring guidance to everybody
+    }
     Guided *theirs = guided(session, slot);
     int32_t value = near_value(session, theirs);
     int32_t connection = fl__entity_route(session, slot);
@@ -236,6 +314,9 @@ static void learn(FlSession *session, int32_t connection, int32_t slot, FlTime t
 
 static void updated(FlSession *session, int32_t slot, FlTime arrived)
 {
+    if (in_crowd(&session->def)) {
+        return; // what is watched is (expect_snapshots)
+    }
     FlGuide *guide = &guided(session, slot)->guide;
     if (guide->diameter > 0.0 && arrived != FL_FOREVER) {
         fl__guide_snapshot(guide, arrived, PATIENCE_NS);
@@ -272,6 +353,43 @@ static void receive_guided(FlSession *session, int32_t connection, const FlGuida
     } else {
         guide->focus_until = arrived; // it comes in place of snapshots
     }
+}
+
+// In a crowd, of another's entity. What its owner sends itself counts, however others stamped what
+// they carried.
+static void take_carried(FlSession *session, int32_t slot, const FlGuidance *guidance, bool carried,
+                         FlTime arrived)
+{
+    if (!occupy(session, slot, arrived)) {
+        return;
+    }
+    Guided *theirs = guided(session, slot);
+    FlGuide *guide = &theirs->guide;
+    if (guide->diameter <= 0.0) {
+        fl__guide_init(guide, 1.0); // the game says how wide it is
+    }
+    if (theirs->carried && !carried) {
+        guide->received.time = fl_time_min(guide->received.time, guidance->time - 1);
+    }
+    bool newer = fl__guide_receive(guide, guidance, arrived);
+    fl__count(session, newer ? FL_SESSION_GUIDANCE_TAKEN : FL_SESSION_GUIDANCE_OVERTAKEN);
+    if (newer) {
+        theirs->came_at = arrived;
+        theirs->carried = carried;
+    }
+}
+
+// In a crowd: by updates while it is watched, and where guidance has ceased to come.
+static void expect_snapshots(const FlSession *session, int32_t slot, FlTime time)
+{
+    const Carrier *carrier = fl__entities_carrier(session);
+    Guided *theirs = guided(session, slot);
+    Carried newest;
+    bool watched = carrier != NULL &&
+                   carrier->newest(session, fl__entity_number(session, slot), NULL, &newest) &&
+                   newest.watched;
+    bool ceased = fl_span(time, theirs->came_at) > PATIENCE_NS;
+    theirs->guide.focus_until = watched || ceased ? FL_FOREVER : time;
 }
 
 static bool skip_guided(const FlSession *session, const PacketIn *in)
@@ -330,6 +448,9 @@ FlResult fl_entity_guide_view(FlSession *session, FlTime now, FlEntityId id,
         return posed ? FL_OK : FL_NOT_FOUND;
     }
     guide->diameter = replica->diameter;
+    if (in_crowd(&session->def)) {
+        expect_snapshots(session, slot, time);
+    }
     const FlVec3 *snapshot = posed && time < guide->focus_until ? &view->pose.position : NULL;
     const Guided *theirs = guided(session, slot);
     bool goes_on = replica->known && theirs->viewed_life == (guide->received.life & 3u);
@@ -398,6 +519,8 @@ static void changed(void *self, const Change *change)
         opened(session, change->connection);
     } else if (change->kind == CHANGE_ENTITY_MADE || change->kind == CHANGE_ENTITY_DETAIL) {
         begin(session, change->slot);
+    } else if (change->kind == CHANGE_ENTITY_GONE && in_crowd(&session->def)) {
+        release(session, change->slot);
     }
 }
 
@@ -478,15 +601,17 @@ const Feature fl__feature_guidance = {
 
 // ---------------------------------------------------------------- making
 
-static const Rider RIDER = {way, bytes_of, write_guided, learn, updated};
+static const Rider RIDER = {way, bytes_of, write_guided, learn, updated, take_carried};
 
-enum { TABLES = 4 };
+enum { TABLES = 5 };
 
 static void list_tables(Guidance *g, const FlSession *session, Fl__Table tables[TABLES])
 {
     size_t words = (size_t)session->entity_words * sizeof(uint64_t);
+    size_t places = (size_t)place_count(&session->def);
     Fl__Table all[TABLES] = {
-        {(void **)&g->all, (size_t)fl__detail_count(&session->def) * sizeof(Guided)},
+        {(void **)&g->all, (size_t)place_count(&session->def) * sizeof(Guided)},
+        {(void **)&g->slots, in_crowd(&session->def) ? places * sizeof(int32_t) : 0},
         {(void **)&g->near_due.words, words},
         {(void **)&g->near, (size_t)session->connection_count * words},
         {(void **)&g->relays, (size_t)session->connection_count * words},
@@ -504,7 +629,13 @@ FlResult fl__guidance_create(FlSession *session)
     fl__motion_set_rider(session, &RIDER);
     Fl__Table tables[TABLES];
     list_tables(g, session, tables);
-    return fl__tables_reserve(&session->def.alloc, tables, TABLES) ? FL_OK : FL_NO_MEMORY;
+    if (!fl__tables_reserve(&session->def.alloc, tables, TABLES)) {
+        return FL_NO_MEMORY;
+    }
+    for (int32_t i = 0; g->slots != NULL && i < place_count(&session->def); i++) {
+        g->slots[i] = FL__NONE;
+    }
+    return FL_OK;
 }
 
 void fl__guidance_destroy(FlSession *session)
@@ -518,9 +649,10 @@ void fl__guidance_destroy(FlSession *session)
     }
 }
 
-size_t fl__guidance_detail_bytes(void)
+size_t fl__guidance_bytes_all(const FlSessionDef *def)
 {
-    return sizeof(Guided);
+    size_t slots = in_crowd(def) ? sizeof(int32_t) : 0;
+    return (size_t)place_count(def) * (sizeof(Guided) + slots);
 }
 
 size_t fl__guidance_connection_bytes(const FlSessionDef *def)

@@ -8,7 +8,7 @@ extern const Feature fl__feature_guidance;
 
 FlResult fl__guidance_create(FlSession *session);
 void fl__guidance_destroy(FlSession *session);
-size_t fl__guidance_detail_bytes(void);
+size_t fl__guidance_bytes_all(const FlSessionDef *def);
 size_t fl__guidance_connection_bytes(const FlSessionDef *def);
 
 #endif

@@ -20,10 +20,12 @@ typedef struct Guided {
     bool viewed;          // the game has a replica,
     uint8_t viewed_life;  // of this life
     bool relaying;        // something went from us to one at best effort
+    bool carried;         // in a crowd: what came last did not come from its owner
 } Guided;
 
 struct Guidance {
-    Guided *all; // [detail]
+    Guided *all;    // [detail]; in a crowd [guide_capacity]
+    int32_t *slots; // in a crowd, as `all`: of which entity; FL__NONE: free. Else NULL
     HintsDue near_due;
     uint64_t *near;   // [connection][entity_words]: of what we serve, whose replica is near there,
     uint64_t *relays; // or which the other end relays to others who want guidance

@@ -62,6 +62,8 @@ static bool tuning(const FlSessionDef *def, FlError *error)
            fl__power_up_to(error, "tuning.path_capacity", t->path_capacity, 1 << 30) &&
            fl__whole_in(error, "tuning.gather_ns", t->gather_ns, 0, FL_FOREVER) &&
            fl__whole_in(error, "tuning.guide_from_ns", t->guide_from_ns, 0, FL_FOREVER) &&
+           fl__whole_in(error, "tuning.crowd.guide_capacity", t->crowd.guide_capacity, 0,
+                        INT16_MAX) &&
            fl__whole_in(error, "tuning.join_every_ns", t->join_every_ns, 1, FL_FOREVER) &&
            fl__whole_in(error, "tuning.update_least_bytes", t->update_least_bytes, 0, 256) &&
            fl__whole_in(error, "tuning.time_mode", t->time_mode, FL_TIME_GLOBAL, FL_TIME_ONE_WAY) &&

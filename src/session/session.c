@@ -171,19 +171,16 @@ FlSessionMemory fl__session_memory(const FlSessionDef *def)
 {
     size_t connections = (size_t)fl__connections_most(def);
     EntityMemory entities = fl__entities_memory(def);
-    size_t details = (size_t)fl__detail_count(def) * fl__guidance_detail_bytes();
-    bool dense = fl__detail_count(def) == def->entity_capacity;
     FlSessionMemory memory = {
         .connection = fl__connection_bytes(def) + fl__packets_connection_bytes(def) +
                       fl__members_connection_bytes(def) + entities.connection +
                       fl__guidance_connection_bytes(def) + fl__rewind_connection_bytes(def) +
                       fl__attention_connection_bytes() + fl__play_connection_bytes(def),
-        .entity = entities.entity + fl__attention_entity_bytes() +
-                  (dense ? fl__guidance_detail_bytes() : 0),
+        .entity = entities.entity + fl__attention_entity_bytes(),
         .pair = entities.pair + fl__rewind_pair_bytes(def),
     };
     memory.all = sizeof(FlSession) + fl__rewind_bytes(def) + fl__notices_bytes(def) +
-                 fl__members_bytes(def) + entities.all + (dense ? 0 : details) +
+                 fl__members_bytes(def) + entities.all + fl__guidance_bytes_all(def) +
                  fl__light_bytes(def) + fl__play_bytes(def) + memory.connection * connections +
                  (memory.entity + memory.pair * connections) * (size_t)def->entity_capacity;
     return memory;

@@ -7,7 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import wire_decoder as wire  # noqa: E402
 from vector_reader import check, finish, load  # noqa: E402
 
-HEARTBEAT, STREAM, BATCH, LOOK, REDIRECT, PART, BATCH_EPOCH, MISSED, MESSAGE = range(1, 10)
+HEARTBEAT, STREAM, BATCH, LOOK, REDIRECT, PART, BATCH_EPOCH, MISSED, MESSAGE, GUIDED = range(1, 11)
 
 # ---------------------------------------------------------------- packets (11.2 to 11.8)
 
@@ -42,6 +42,30 @@ class Packet:
             raise wire.Refused("no entity")
         return number
 
+    def guidance(self):
+        """A GUIDANCE (7.11), to a whole byte."""
+        bits, world = wire.Bits(self.data[self.at:]), self.world
+        entity, life, low, ahead = bits.take(world.entity_width), bits.take(2), bits.take(16), bits.take(8)
+        position = wire.take_reals(bits, world.position, False)
+        points = bits.take(2)
+        ways = [wire.take_reals(bits, world.position, False) for _ in range(points)]
+        target = bits.take(world.entity_width) if bits.take(1) else 0
+        bits.take(world.yaw_width + 6)
+        actions = [bits.take(4), bits.take(4)]
+        padding = bits.take(-bits.at % 8)
+        reals = [real for way in [position, *ways] for real in way]
+        if padding or None in reals or entity not in self.entities or target not in self.entities:
+            raise wire.Refused("guidance")
+        self.at += bits.at // 8
+        return {"entity": entity, "life": life, "time_ns": wire.unwrap(low, self.now) * 250_000,
+                "ahead_ns": ahead * 16_000_000, "position": position, "points": points, "actions": actions}
+
+    def guided(self):
+        count = self.take(1)
+        if count == 0:
+            raise wire.Refused("empty")
+        return [{"epoch": self.take(1), "guidance": self.guidance()} for _ in range(count)]
+
     def updates(self, epochs):
         count = self.take(1)
         if count == 0:
@@ -61,6 +85,8 @@ class Packet:
             return {"kind": kind, "hops": hops & 127, "epoch": epoch, "update": self.update()}
         if kind in (BATCH, BATCH_EPOCH):
             return {"kind": kind, "updates": self.updates(kind == BATCH_EPOCH)}
+        if kind == GUIDED:
+            return {"kind": kind, "guided": self.guided()}
         if kind == LOOK:
             of = self.entity()
             return {"kind": kind, "of": of, "attention": self.take(1), "avoid": self.take(2)}

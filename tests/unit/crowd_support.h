@@ -88,7 +88,8 @@ enum {
     PART = 6,
     BATCH_EPOCH = 7,
     MISSED = 8,
-    MESSAGE = 9
+    MESSAGE = 9,
+    GUIDED = 10
 };
 
 typedef struct Craft {

@@ -4,6 +4,8 @@
 // are made by hand too.
 #include "crowd_support.h"
 
+#include "show/show.h"
+
 enum { SELF = 1, PLAYERS = 8 };
 
 #define NOW FL_SEC(100)
@@ -711,6 +713,160 @@ static void who_tells_the_truth_is_never_blamed(void **state)
     fl__crowd_destroy(crowd);
 }
 
+// ---------------------------------------------------------------- guidance
+
+static void craft_guided(Craft *craft, int32_t of, FlTime time, double x)
+{
+    FlWorld world = crowd_world();
+    FlGuidance guidance = {.entity = (uint32_t)of, .ahead_ns = FL_MS(800)};
+    FlGuidance rounded;
+    guidance.time = time - time % FL_UPDATE_STEP_NS;
+    guidance.position = fl_vec3(x, 0.0, 0.0);
+    assert_int_equal(fl__guidance_round(&world, &guidance, &rounded), FL_OK);
+    craft_put(craft, GUIDED, 8);
+    craft_put(craft, 1, 8);
+    craft_put(craft, 0, 8); // the epoch
+    assert_true(fl__guidance_encode(&craft->w, &world, &rounded));
+}
+
+/// What came last.
+typedef struct Walks {
+    int32_t times;
+    double x;
+    bool carried;
+} Walks;
+
+static void note_guided(void *ctx, const FlGuidance *guidance, bool carried, FlTime now)
+{
+    Walks *walks = (Walks *)ctx;
+    (void)now;
+    walks->times++;
+    walks->x = guidance->position.x;
+    walks->carried = carried;
+}
+
+static void give_guided(FlCrowd *crowd, int32_t from, int32_t of, FlTime time, double x, FlTime now)
+{
+    static uint16_t number = 100;
+    Craft craft;
+    craft_begin(&craft, number++);
+    craft_guided(&craft, of, time, x);
+    craft_give(&craft, crowd, from, now);
+}
+
+static void carried_guidance_counts_until_its_owner_speaks(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lights(3);
+    Walks walks = {0};
+    fl__crowd_on_guided(crowd, note_guided, &walks);
+    fl__crowd_replan(crowd, NOW);
+    fl__crowd_light(crowd, 3)->planned = false;
+    fl__crowd_light(crowd, 4)->planned = true;
+    give_guided(crowd, 3, 2, NOW - FL_MS(20), 5.0, NOW); // no neighbour, and not asked
+    assert_int_equal(walks.times, 0);
+    assert_int_equal(fl__crowd_stats(crowd).strangers, 1);
+    give_guided(crowd, 4, 2, NOW + FL_MS(200), 400.0, NOW); // a lie, stamped ahead
+    assert_true(walks.times == 1 && walks.carried && fabs(walks.x - 400.0) < 0.1);
+    give_guided(crowd, 4, 2, NOW + FL_SEC(1), 5.0, NOW); // nothing is known of the future
+    assert_int_equal(fl__crowd_stats(crowd).early, 1);
+    assert_int_equal(fl__crowd_contradictions(crowd, 4), 0);
+    give_guided(crowd, 2, 2, NOW - FL_MS(10), -400.0, NOW); // its owner
+    assert_true(walks.times == 2 && !walks.carried && fabs(walks.x + 400.0) < 0.1);
+    assert_int_equal(fl__crowd_contradictions(crowd, 4), 1); // nobody is that fast
+    give_guided(crowd, 4, 2, NOW + FL_MS(100), 400.0, NOW);  // and speaks now
+    assert_int_equal(walks.times, 2);
+    give_guided(crowd, 2, 2, NOW - FL_MS(10), 0.0, NOW); // once each
+    assert_int_equal(walks.times, 2);
+    FlTime later = NOW + FL_SEC(3); // silent: who carries is believed again
+    give_guided(crowd, 4, 2, later - FL_MS(50), -399.0, later);
+    assert_true(walks.times == 3 && walks.carried);
+    give_guided(crowd, 2, 2, later - FL_MS(50), -399.0, later); // the same from both: no lie
+    assert_int_equal(fl__crowd_contradictions(crowd, 4), 1);
+    give_guided(crowd, 2, 9, later, 0.0, later); // there is no such entity
+    assert_int_equal(fl__crowd_stats(crowd).strangers, 2);
+    assert_int_equal(fl__crowd_stats(crowd).malformed, 0);
+    fl__crowd_destroy(crowd);
+}
+
+static int32_t guided_in(const uint8_t *bytes, int32_t count, double *x)
+{
+    FlWorld world = crowd_world();
+    FlReader r;
+    FlUpdate update;
+    FlGuidance guidance;
+    fl_reader_init(&r, bytes, count);
+    (void)fl_reader_take(&r, 16);
+    if (fl_reader_take(&r, 8) != STREAM) {
+        return 0;
+    }
+    (void)fl_reader_take(&r, 8);
+    assert_int_equal(fl_update_decode(&r, &world, NOW, &update), FL_UPDATE_OK);
+    if (fl_reader_take(&r, 8) != GUIDED) {
+        return 0;
+    }
+    int32_t guided = (int32_t)fl_reader_take(&r, 8);
+    (void)fl_reader_take(&r, 8);
+    assert_true(fl__guidance_decode(&r, &world, NOW, &guidance));
+    *x = guidance.position.x;
+    return guided;
+}
+
+static void a_watcher_gets_guidance_from_whoever_serves_it(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lights(3);
+    uint8_t bytes[FL_CROWD_PACKET_BYTES];
+    int32_t count;
+    int32_t sent = 0;
+    int32_t guided = 0;
+    double x = 0.0;
+    watch(crowd, 2, NOW);
+    for (int32_t i = 0; i < 40; i++) { // two seconds of frames
+        FlTime now = NOW + FL_MS(50) * (i + 1);
+        FlState two = crowd_state(2, now - FL_MS(10));
+        Craft craft;
+        craft_begin(&craft, (uint16_t)(20 + i));
+        craft_stream(&craft, 0, 2, &two);
+        craft_guided(&craft, 2, now - FL_MS(10), i); // its owner says so with every frame
+        craft_give(&craft, crowd, 2, now);
+        craft_begin(&craft, (uint16_t)(20 + i));
+        craft_look(&craft, 2, 200);
+        craft_give(&craft, crowd, 3, now);
+        if (drain(crowd, 3, now, bytes, &count)) {
+            sent++;
+            guided += guided_in(bytes, count, &x);
+        }
+    }
+    assert_true(sent >= 35);
+    assert_in_range(guided, 2, 3); // as often as a batch
+    assert_true(x >= 18.0);
+    assert_int_equal(fl__crowd_stats(crowd).guided, guided);
+    assert_int_equal(fl__crowd_stats(crowd).malformed, 0);
+    fl__crowd_destroy(crowd);
+}
+
+static void guidance_has_so_many_places(void **state)
+{
+    (void)state;
+    FlCrowd *crowd = with_lights(7);
+    Walks walks = {0};
+    fl__crowd_on_guided(crowd, note_guided, &walks);
+    fl__crowd_replan(crowd, NOW);
+    fl__crowd_light(crowd, 8)->planned = true;
+    for (int32_t n = 0; n < crowd->def.guide_capacity + 3; n++) { // player 7 has many
+        fl__crowd_entity(crowd, (uint32_t)(100 + n), 7, 0);
+        give_guided(crowd, 8, 100 + n, NOW - FL_MS(20), 5.0, NOW);
+    }
+    assert_int_equal(walks.times, crowd->def.guide_capacity);
+    give_guided(crowd, 2, 2, NOW, 5.0, NOW); // what we have to carry goes before what was carried
+    assert_int_equal(walks.times, crowd->def.guide_capacity + 1);
+    FlTime later = NOW + FL_SEC(6); // nothing came for a while: there is room again
+    give_guided(crowd, 8, 101 + crowd->def.guide_capacity, later, 5.0, later);
+    assert_int_equal(walks.times, crowd->def.guide_capacity + 2);
+    fl__crowd_destroy(crowd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -734,6 +890,9 @@ int main(void)
         cmocka_unit_test(numbers_that_came_are_told),
         cmocka_unit_test(a_liar_is_counted_and_the_owner_is_believed),
         cmocka_unit_test(who_tells_the_truth_is_never_blamed),
+        cmocka_unit_test(carried_guidance_counts_until_its_owner_speaks),
+        cmocka_unit_test(a_watcher_gets_guidance_from_whoever_serves_it),
+        cmocka_unit_test(guidance_has_so_many_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

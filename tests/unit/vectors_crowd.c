@@ -5,6 +5,7 @@
 // written from spec/WIRE.md alone.
 #include "crowd/light.h"
 #include "crowd_support.h"
+#include "show/show.h"
 #include "vectors.h"
 
 enum { PLAYERS = 13 };
@@ -21,6 +22,19 @@ static void say_update(Text *text, FlReader *r, FlTime now)
     say_vec3(text, "position", update.motion.position);
     say_vec3(text, "velocity", update.motion.velocity);
     say(text, "}");
+}
+
+static void say_guidance(Text *text, FlReader *r, FlTime now)
+{
+    FlWorld world = crowd_world();
+    FlGuidance guidance;
+    assert_true(fl__guidance_decode(r, &world, now, &guidance));
+    say(text, "{\"entity\": %u, \"life\": %u, \"time_ns\": %lld, \"ahead_ns\": %lld",
+        (unsigned)guidance.entity, (unsigned)guidance.life, (long long)guidance.time,
+        (long long)guidance.ahead_ns);
+    say_vec3(text, "position", guidance.position);
+    say(text, ", \"points\": %d, \"actions\": [%u, %u]}", guidance.point_count,
+        (unsigned)guidance.actions[0], (unsigned)guidance.actions[1]);
 }
 
 static void say_numbers(Text *text, FlReader *r, int32_t count)
@@ -58,6 +72,17 @@ static int32_t say_section(Text *text, FlReader *r, FlTime now)
             say(text, "%s{\"epoch\": %u, \"update\": ", i > 0 ? ",\n      " : "",
                 kind == BATCH_EPOCH ? (unsigned)fl_reader_take(r, 8) : 0u);
             say_update(text, r, now);
+            say(text, "}");
+        }
+        say(text, "]");
+        break;
+    case GUIDED:
+        count = (int32_t)fl_reader_take(r, 8);
+        say(text, ", \"guided\": [");
+        for (int32_t i = 0; i < count; i++) {
+            say(text, "%s{\"epoch\": %u, \"guidance\": ", i > 0 ? ",\n      " : "",
+                (unsigned)fl_reader_take(r, 8));
+            say_guidance(text, r, now);
             say(text, "}");
         }
         say(text, "]");
@@ -125,6 +150,24 @@ static void craft_redirect(Craft *craft, int32_t of, int32_t count)
     for (int32_t i = 0; i < count; i++) {
         craft_put(craft, (uint64_t)(5 + i), 16);
     }
+}
+
+static void craft_guidance(Craft *craft, int32_t of, uint8_t epoch, int32_t points)
+{
+    FlWorld world = crowd_world();
+    FlTime time = NOW - FL_MS(40);
+    FlGuidance guidance = {.entity = (uint32_t)of, .life = 2, .ahead_ns = FL_MS(1424)};
+    guidance.time = time - time % FL_UPDATE_STEP_NS;
+    guidance.position = crowd_state(of, time + guidance.ahead_ns).position;
+    guidance.point_count = points;
+    guidance.points[0] = crowd_state(of, time).position;
+    guidance.aimed = points > 0;
+    guidance.target = points > 0 ? 9 : 0;
+    guidance.actions[0] = 5;
+    FlGuidance rounded;
+    assert_int_equal(fl__guidance_round(&world, &guidance, &rounded), FL_OK);
+    craft_put(craft, epoch, 8);
+    assert_true(fl__guidance_encode(&craft->w, &world, &rounded));
 }
 
 static void craft_many(Craft *craft)
@@ -196,6 +239,12 @@ static bool craft(Craft *craft, int32_t i)
         craft_put(craft, 3, 16);
         craft_put(craft, 0x0a0b0d, 24); // what is in it is the session's business
         return true;
+    case 10:
+        craft_put(craft, GUIDED, 8);
+        craft_put(craft, 2, 8);
+        craft_guidance(craft, 2, 0, 0);
+        craft_guidance(craft, 20, 200, 1);
+        return true;
     default:
         return false;
     }
@@ -216,7 +265,7 @@ static void say_packets(Text *text)
         say(text, "%s", i > 0 ? ",\n" : "");
         seen |= say_packet(text, made.bytes, craft_size(&made), 2, NOW);
     }
-    assert_int_equal(seen, 0x3fe); // all nine
+    assert_int_equal(seen, 0x7fe); // all ten
     fl__crowd_destroy(crowd);
 }
 
@@ -233,10 +282,12 @@ static void say_refused(Text *text)
     } bad[] = {
         {"no section", 2, {1, 0}},
         {"no kind", 3, {1, 0, 0}},
-        {"a kind that there is not", 3, {1, 0, 10}},
+        {"a kind that there is not", 3, {1, 0, 11}},
         {"a HEARTBEAT cut short", 12, {1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
         {"a BATCH of nothing", 4, {1, 0, 3, 0}},
         {"a BATCH_EPOCH of nothing", 4, {1, 0, 7, 0}},
+        {"a GUIDED of nothing", 4, {1, 0, 10, 0}},
+        {"a GUIDED cut short", 8, {1, 0, 10, 1, 0, 2, 0, 0}},
         {"a LOOK at a number that no entity can have", 8, {1, 0, 4, 0, 16, 9, 255, 255}},
         {"a REDIRECT to three", 12, {1, 0, 5, 3, 0, 3, 4, 0, 5, 0, 6, 0}},
         {"a MISSED of nobody", 4, {1, 0, 8, 0}},

@@ -34,6 +34,7 @@ CrowdGameDef crowd_game_def_default(void)
     };
     def.crowd.batch_ns = REST_NS;
     def.crowd.detail_capacity = 6; // an avatar, and four that are watched
+    def.crowd.guide_capacity = 0;  // no member guides
     return def;
 }
 
