@@ -38,7 +38,7 @@ static inline FlVec3 fl__arc_lead(FlArc arc, FlVec3 v)
 /// v turned by phi about +z.
 static inline FlVec3 fl__turned(FlVec3 v, double phi)
 {
-    double s = phi, c = 1.0; // for 0, which is every straight course of a thing that can turn
+    double s = 0.0, c = 1.0; // for 0, which is every straight course of a thing that can turn
     if (phi != 0.0) {
         fl_sincos(phi, &s, &c);
     }
