@@ -221,6 +221,16 @@ static const Column columns[] = {
     {"ours", "ours", 3},      {"of_linear", "of linear", 3}, {"of_circular", "of arcs", 3},
 };
 
+static const ChartSpec charts[] = {
+    {.kind = CHART_LINES,
+     .title = "Error of ours by the error of straight on",
+     .x = "age_s",
+     .x_title = "age of the prediction, s",
+     .y = "of_linear",
+     .y_title = "share of straight on's error",
+     .series = "owners"},
+};
+
 const Experiment experiment_ages = {
     .name = "ages",
     .help = "how far off predictions are by their age, ours beside single models",
@@ -236,4 +246,6 @@ const Experiment experiment_ages = {
     .run_fn = run_ages,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };

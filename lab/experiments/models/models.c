@@ -238,6 +238,16 @@ static const Column columns[] = {
     {"of_unfaded", "of not fading", 3}, {"updates_of_unfaded", "updates of it", 3},
 };
 
+static const ChartSpec charts[] = {
+    {.kind = CHART_LINES,
+     .title = "Error of auto by the best single model's",
+     .x = "delay_ms",
+     .x_title = "delay, ms",
+     .y = "of_best",
+     .y_title = "share of the best single model's error",
+     .series = "distance"},
+};
+
 const Experiment experiment_models = {
     .name = "models",
     .help = "auto beside the best single model at equal updates, and beside not fading",
@@ -254,4 +264,6 @@ const Experiment experiment_models = {
     .run_fn = run_models,
     .columns = columns,
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
+    .charts = charts,
+    .chart_count = (int32_t)(sizeof charts / sizeof *charts),
 };
