@@ -621,13 +621,14 @@ FL_API FL_NODISCARD FlResult fl_entity_show(FlSession *session, FlEntityId id,
 
 // ---------------------------------------------------------------- events
 
-/// The longest event, ordered; all others are up to FL_EVENT_SHORT_BYTES.
+/// The longest event, ordered on channel 0; all others are up to FL_EVENT_SHORT_BYTES.
 #define FL_EVENT_BYTES 1024
 #define FL_EVENT_SHORT_BYTES 192
 
 #define FL_EVENT_CHANNELS 16
 
-/// A typed message. From one source, ordered ones arrive in order. Unreliable ones
+/// A typed message. From one source, ordered ones of one channel arrive in order, and wait for none
+/// of another channel: chat that was lost does not hold up shots. Unreliable ones
 /// (FL_DELIVERY_UNRELIABLE, _NEWEST) are sent once if there are bytes for them within a quarter of
 /// a second: the more important first, and what waits gets more important.
 typedef struct FlEvent {
@@ -635,8 +636,9 @@ typedef struct FlEvent {
     int32_t number; ///< Set on arrival: the sender's number, also when it has left.
     uint16_t type;  ///< The game's own.
     FlDelivery delivery;
-    uint8_t channel;      ///< Of unreliable ones, 0 to 15: what has one order of its own.
-    uint8_t priority;     ///< Of unreliable ones.
+    uint8_t channel;      ///< Of ordered and unreliable ones, 0 to 15: an order of its own.
+    uint8_t priority;     ///< Of unreliable ones, and ordered ones of channels 1 to 15: higher goes
+                          ///< first where bytes are short.
     const uint8_t *bytes; ///< On arrival: in the session, valid until the next call on it.
     int32_t count;        ///< 0 is fine.
 } FlEvent;

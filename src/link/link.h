@@ -22,6 +22,12 @@ void fl__link_memory(const FlLinkDef *def, size_t *link_bytes, size_t *buffer_by
 /// less than a thousand apart.
 void fl__link_number_received(FlLink *link, uint64_t sequence);
 
+/// Queues a message of at most one fragment that arrives in the order of its channel (1 or more,
+/// the caller's), and waits for none of another. Higher priority goes first where bytes are short.
+/// Errors: as fl_link_send.
+FL_NODISCARD FlResult fl__link_send_channel(FlLink *link, uint32_t channel, uint8_t priority,
+                                            const void *bytes, int32_t count);
+
 /// True when reports, reliable data or a keep-alive are due: build a packet even without a payload.
 bool fl__link_wants_to_send(FlLink *link, FlTime now);
 

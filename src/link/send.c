@@ -102,6 +102,14 @@ FlResult fl_link_send(FlLink *link, FlDelivery delivery, const void *bytes, int3
     return fl__stream_send(stream, bytes, count, delivery == FL_DELIVERY_QUICKEST);
 }
 
+FlResult fl__link_send_channel(FlLink *link, uint32_t channel, uint8_t priority, const void *bytes,
+                               int32_t count)
+{
+    Stream *stream = &link->out->stream[STREAM_UNORDERED];
+    return link->alive ? fl__stream_send_channel(stream, bytes, count, channel, priority)
+                       : FL_STALE_ID;
+}
+
 // Bytes that a packet may take now, headers below included.
 static double available(FlLink *link, FlTime now)
 {

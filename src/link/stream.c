@@ -7,6 +7,11 @@
 // message per fragment. A fragment's fate is its packet's: when the packet is reported, its
 // fragments are done.
 //
+// Channels: in the unordered stream a fragment may name an earlier one that must be taken before
+// it, by how far back it is. So messages of one channel keep their order, and wait for no other's;
+// the reader need not know channels. One further back than the window is here already, with all
+// that it waits for, and lower serials are taken first.
+//
 // Invariant: out_first <= out_next <= out_first + FL_LINK_WINDOW, and out_first <= the receiver's
 // in_next + FL_LINK_WINDOW, since all before out_first was accepted. So what the sender may send is
 // inside the receiver's window, or at most one window beyond it: then the receiver's user does not
@@ -68,6 +73,8 @@ static OutSlot *out_add(Stream *s, int32_t length)
     slot->acked = false;
     slot->quickest = false;
     slot->refused = false;
+    slot->priority = slot->after = 0;
+    slot->channel = 0;
     return slot;
 }
 
@@ -94,6 +101,27 @@ FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quick
     slot->quickest = quickest;
     s->queued++;
     memcpy(slot->bytes, bytes, (size_t)count);
+    return FL_OK;
+}
+
+FlResult fl__stream_send_channel(Stream *s, const void *bytes, int32_t count, uint32_t channel,
+                                 uint8_t priority)
+{
+    FL_ASSERT(!s->ordered && channel > 0);
+    FlResult result = fl__stream_send(s, bytes, count, false);
+    if (result != FL_OK) {
+        return result;
+    }
+    int64_t serial = s->out_next - 1;
+    int64_t before = serial - 1;
+    while (before >= s->out_first && out_at(s, before)->channel != channel) {
+        before--;
+    }
+    OutSlot *slot = out_at(s, serial);
+    slot->channel = channel;
+    slot->priority = priority;
+    slot->after = (uint8_t)(before >= s->out_first ? serial - before : 0);
+    s->ranked = priority > 0 ? serial + 1 : s->ranked;
     return FL_OK;
 }
 
@@ -160,7 +188,8 @@ FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 //   1     stream     -         0 ordered, 1 unordered
 //   16    serial     -         low bits of the fragment's number in its stream, from 0
 //   8     length     bytes     1..256, less one
-//   6     zero       -         to the next whole byte
+//   6     after      -         unordered: not before the fragment so many back; 0: at once.
+//                              ordered: 0
 //   then `length` bytes
 //
 // Each starts at a whole byte. All are written as if more followed; the caller clears that in the
@@ -188,7 +217,7 @@ static void fragment_encode(const OutSlot *slot, uint8_t stream, uint16_t serial
     fl_writer_put(w, stream, 1);
     fl_writer_put(w, serial, 16);
     fl_writer_put(w, (uint64_t)slot->length - 1, 8);
-    fl_writer_align(w);
+    fl_writer_put(w, slot->after, 6);
     fl_writer_bytes(w, slot->bytes, slot->length);
 }
 
@@ -219,13 +248,37 @@ static bool spare_take(Spare *spare, int32_t bytes)
     return fits;
 }
 
+static int32_t rank_of(const OutSlot *slot)
+{
+    return slot->quickest ? UINT8_MAX + 1 : slot->priority;
+}
+
+// What is under way, in the order in which it goes: by priority, then by age. Nothing waits for
+// ever: what has not arrived holds up the window.
+static int32_t rank_fragments(const Stream *s, int64_t order[FL_LINK_WINDOW])
+{
+    int32_t count = 0;
+    bool ranked = s->ranked > s->out_first;
+    for (int64_t n = s->out_first; n < s->out_next; n++) {
+        int32_t at = count++;
+        for (; ranked && at > 0 && rank_of(out_at(s, order[at - 1])) < rank_of(out_at(s, n));
+             at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = n;
+    }
+    return count;
+}
+
 void fl__stream_encode(Stream *s, uint8_t stream, FlWriter *w, double budget_bytes, FlTime now,
                        const Repeat *repeat, Fragments *fragments)
 {
     cut_fragments(s);
     Spare spare = spare_of(s, w, repeat, now, fragments);
-    for (int64_t n = s->out_first; n < s->out_next && fragments->count < FRAGMENTS_PER_PACKET;
-         n++) {
+    int64_t order[FL_LINK_WINDOW];
+    int32_t count = rank_fragments(s, order);
+    for (int32_t i = 0; i < count && fragments->count < FRAGMENTS_PER_PACKET; i++) {
+        int64_t n = order[i];
         const OutSlot *slot = out_at(s, n);
         int32_t bytes = HEADER_BYTES + slot->length;
         bool quickest = slot->quickest && !slot->refused && !slot->acked;
@@ -306,11 +359,11 @@ FlLinkDrop fl__fragment_decode(FlReader *r, FragmentMessage *m, bool *more)
     m->stream = (uint8_t)fl_reader_take(r, 1);
     m->serial = (uint16_t)fl_reader_take(r, 16);
     m->length = (int32_t)fl_reader_take(r, 8) + 1;
+    m->after = (uint8_t)fl_reader_take(r, 6);
     if (r->failed) {
         return FL_LINK_DROP_SHORT;
     }
-    fl_reader_align(r);
-    if (r->failed) {
+    if (m->stream == STREAM_ORDERED && m->after != 0) {
         return FL_LINK_DROP_MALFORMED;
     }
     m->bytes = fl_reader_bytes(r, m->length);
@@ -321,7 +374,7 @@ FlLinkDrop fl__stream_check(const Stream *s, const FragmentMessage *m, bool *roo
 {
     int64_t n = fl__unwrap(s->in_next, m->serial, 16);
     *room = n < s->in_next + FL_LINK_WINDOW;
-    bool possible = n >= 0 && n < s->in_next + 2 * FL_LINK_WINDOW;
+    bool possible = n >= m->after && n < s->in_next + 2 * FL_LINK_WINDOW;
     return possible ? FL_LINK_DROP_NONE : FL_LINK_DROP_WINDOW;
 }
 
@@ -362,6 +415,7 @@ void fl__stream_accept(Stream *s, const FragmentMessage *m)
     }
     slot->present = true;
     s->in_waiting += s->ordered ? 0 : 1;
+    slot->after = m->after;
     slot->length = (uint16_t)m->length;
     memcpy(slot->bytes, m->bytes, (size_t)m->length);
     drain(s);
@@ -412,15 +466,24 @@ static FlResult ordered_take(Stream *s, void *buffer, int32_t capacity, int32_t 
     return FL_OK;
 }
 
+// An unordered fragment whose turn it is: it is here, and what it comes after has been taken.
+static bool can_be_taken(const Stream *s, int64_t n)
+{
+    const InSlot *slot = in_at(s, n);
+    int64_t before = n - slot->after;
+    bool waits = slot->after > 0 && before >= s->in_next && !in_at(s, before)->taken;
+    return slot->present && !slot->taken && !waits;
+}
+
 FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count)
 {
     *count = 0;
     if (s->ordered) {
         return ordered_take(s, buffer, capacity, count);
     }
-    for (int64_t n = s->in_next; s->in_waiting > 0; n++) {
+    for (int64_t n = s->in_next; s->in_waiting > 0 && n < s->in_next + FL_LINK_WINDOW; n++) {
         InSlot *slot = in_at(s, n);
-        if (!slot->present || slot->taken) {
+        if (!can_be_taken(s, n)) {
             continue;
         }
         *count = slot->length;

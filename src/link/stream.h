@@ -24,13 +24,17 @@ typedef struct OutSlot {
     bool acked;
     bool quickest;
     bool refused; // the peer had no room for it: it waits its time out
+    uint8_t priority;
+    uint8_t after;    // fragments back: it is not taken before that one; 0: at once
+    uint32_t channel; // whose order it keeps; 0: none's
     uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
 } OutSlot;
 
 typedef struct InSlot {
     uint16_t length;
     bool present;
-    bool taken; // unordered only: by the user; still present until the window has moved past it
+    bool taken;    // unordered only: by the user; still present until the window has moved past it
+    uint8_t after; // as OutSlot's
     uint8_t bytes[FL_LINK_FRAGMENT_BYTES];
 } InSlot;
 
@@ -41,6 +45,7 @@ typedef struct Stream {
     int64_t in_next;
     int32_t in_offset;  // ordered only: bytes of fragment in_next that are in the ring already
     int32_t in_waiting; // unordered only: present, and not taken yet
+    int64_t ranked;     // unordered only: the last serial with a priority, plus one
     int32_t packet_end; // where fragments end in a packet
     bool ordered;
     Fl__Ring out_ring, in_ring; // ordered only: messages with their lengths
@@ -65,6 +70,11 @@ void fl__stream_update(Stream *s, FlTime now);
 FlTime fl__stream_waiting(const Stream *s, FlTime now);
 
 FlResult fl__stream_send(Stream *s, const void *bytes, int32_t count, bool quickest);
+
+/// Unordered only: a message that keeps the order of a channel, 1 or more, and of no other.
+FlResult fl__stream_send_channel(Stream *s, const void *bytes, int32_t count, uint32_t channel,
+                                 uint8_t priority);
+
 FlResult fl__stream_take(Stream *s, void *buffer, int32_t capacity, int32_t *count);
 
 /// True if the message at the head of the ordered stream can never be taken: the conversation is
@@ -100,6 +110,7 @@ void fl__stream_refused(Stream *s, uint16_t serial);
 /// A fragment that came in, checked but not applied.
 typedef struct FragmentMessage {
     uint8_t stream;
+    uint8_t after;
     uint16_t serial;
     int32_t length;
     const uint8_t *bytes;

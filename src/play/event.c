@@ -56,10 +56,15 @@ const Feature fl__feature_event = {
 
 // ---------------------------------------------------------------- sending
 
+static bool has_channel(const FlEvent *event)
+{
+    return event->delivery == FL_DELIVERY_ORDERED && event->channel > 0;
+}
+
 static int32_t most_recipients(const FlEvent *event)
 {
-    bool fragment =
-        event->delivery == FL_DELIVERY_UNORDERED || event->delivery == FL_DELIVERY_QUICKEST;
+    bool fragment = event->delivery == FL_DELIVERY_UNORDERED ||
+                    event->delivery == FL_DELIVERY_QUICKEST || has_channel(event);
     return fragment ? SHORT_LIST : ROUTE_TO_AT_MOST;
 }
 
@@ -68,7 +73,7 @@ static FlResult check(FlSession *session, int32_t to_count, const FlEvent *event
     if (fl__replaying(session)) {
         return FL_REPLAYING;
     }
-    bool ordered = event->delivery == FL_DELIVERY_ORDERED;
+    bool ordered = event->delivery == FL_DELIVERY_ORDERED && event->channel == 0;
     int32_t longest = ordered ? FL_EVENT_BYTES : FL_EVENT_SHORT_BYTES;
     int32_t most = most_recipients(event);
     if (event->delivery > FL_DELIVERY_NEWEST || event->channel >= FL_EVENT_CHANNELS ||
@@ -87,6 +92,11 @@ static RouteHead head_of(const FlSession *session, const FlEvent *event, int32_t
                       .from = (uint16_t)session->self,
                       .delivery = (uint8_t)event->delivery,
                       .to_count = to_count};
+    if (has_channel(event)) {
+        head.delivery = ROUTE_CHANNEL;
+        head.channel = event->channel;
+        head.priority = event->priority;
+    }
     return head;
 }
 

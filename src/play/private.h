@@ -24,11 +24,16 @@
 #define ROUTE_TO_ALL 0
 #define ROUTE_TO_AT_MOST 64
 
+/// In the order of a channel: a delivery of routed messages, and of no others.
+#define ROUTE_CHANNEL 3
+
 /// What precedes the body of a routed message: a host relays it by this to everybody it is for.
 typedef struct RouteHead {
     uint8_t kind;     ///< MESSAGE_EVENT to MESSAGE_SNAPSHOT.
     uint16_t from;    ///< Members' numbers.
-    uint8_t delivery; ///< As it is to be relayed: 0 ordered, 1 unordered, 2 quickest.
+    uint8_t delivery; ///< As it is to be relayed: 0 ordered, 1 unordered, 2 quickest, 3 channel.
+    uint8_t channel;  ///< ROUTE_CHANNEL: 1 to 15,
+    uint8_t priority; ///< and how important it is there.
     int32_t to_count; ///< ROUTE_TO_ALL: all others.
     uint16_t to[ROUTE_TO_AT_MOST];
 } RouteHead;

@@ -12,17 +12,21 @@
 // reached directly take no detour.
 //
 // All kinds share one ordered stream per source, so a timeline's messages and events arrive in the
-// order in which they were sent.
+// order in which they were sent. Events of channels 1 to 15 are apart from it, each channel with an
+// order of its own: they go unordered over a link, but after the one before of the same source and
+// channel.
 #include "private.h"
 
+#include "link/link.h"
 #include "wire/wire.h"
 
 #include <string.h>
 
 // ---------------------------------------------------------------- the head
 
-// ROUTED: kind 8 = 16 to 22, from 16, delivery 8 (0 ordered, 1 unordered, 2 quickest), to_count 8
-// (0: all others; at most 64), to 16 each, then the body.
+// ROUTED: kind 8 = 16 to 22, from 16, delivery 8 (0 ordered, 1 unordered, 2 quickest, 3 an event of
+// a channel), 3: channel 8 (1 to 15), priority 8; to_count 8 (0: all others; at most 64), to 16
+// each, then the body.
 void fl__route_head_write(FlWriter *w, const RouteHead *m)
 {
     FL_ASSERT(m->to_count >= 0 && m->to_count <= ROUTE_TO_AT_MOST);
@@ -30,6 +34,10 @@ void fl__route_head_write(FlWriter *w, const RouteHead *m)
     fl_writer_put(w, m->kind, 8);
     fl_writer_put(w, m->from, 16);
     fl_writer_put(w, m->delivery, 8);
+    if (m->delivery == ROUTE_CHANNEL) {
+        fl_writer_put(w, m->channel, 8);
+        fl_writer_put(w, m->priority, 8);
+    }
     fl_writer_put(w, (uint64_t)m->to_count, 8);
     for (int32_t i = 0; i < m->to_count; i++) {
         fl_writer_put(w, m->to[i], 16);
@@ -42,8 +50,12 @@ bool fl__route_head_read(FlReader *r, uint8_t kind, RouteHead *m)
     m->kind = kind;
     m->from = fl__reader_u16(r);
     m->delivery = (uint8_t)fl_reader_take(r, 8);
+    bool channel = m->delivery == ROUTE_CHANNEL && kind == MESSAGE_EVENT;
+    m->channel = channel ? (uint8_t)fl_reader_take(r, 8) : 0;
+    m->priority = channel ? (uint8_t)fl_reader_take(r, 8) : 0;
     m->to_count = (int32_t)fl_reader_take(r, 8);
-    if (m->to_count > ROUTE_TO_AT_MOST || m->delivery > 2) {
+    bool known = channel ? m->channel > 0 && m->channel < FL_EVENT_CHANNELS : m->delivery < 3;
+    if (m->to_count > ROUTE_TO_AT_MOST || !known) {
         m->to_count = 0;
         fl__reader_fail(r);
     }
@@ -93,8 +105,13 @@ static FlResult queue(FlSession *session, int32_t connection, const RouteHead *h
     fl__route_head_write(&w, head);
     fl_writer_bytes(&w, body, count);
     FL_ASSERT(!w.failed);
-    return fl_link_send(fl__connection_link(session, connection), (FlDelivery)head->delivery,
-                        message, fl_writer_size(&w));
+    FlLink *link = fl__connection_link(session, connection);
+    int32_t bytes = fl_writer_size(&w);
+    if (head->delivery == ROUTE_CHANNEL) {
+        uint32_t channel = (uint32_t)head->from * FL_EVENT_CHANNELS + head->channel;
+        return fl__link_send_channel(link, channel, head->priority, message, bytes);
+    }
+    return fl_link_send(link, (FlDelivery)head->delivery, message, bytes);
 }
 
 FlResult fl__routed_send_over(FlSession *session, int32_t connection, const RouteHead *head,
@@ -387,13 +404,16 @@ bool fl__routed_message(void *self, MessageIn *in)
         fl__connection_foreign(session, in->connection);
         return true;
     }
-    if (count < kind_of(session, in->kind)->least || count > ROUTED_BYTES) {
+    bool channel = head.delivery == ROUTE_CHANNEL;
+    int32_t most = channel ? EVENT_TYPE_BYTES + FL_EVENT_SHORT_BYTES : ROUTED_BYTES;
+    if (count < kind_of(session, in->kind)->least || count > most) {
         return false;
     }
     if (is_for(session, &head, session->self)) {
         RoutedIn routed = {.kind = in->kind,
                            .from = head.from,
-                           .delivery = head.delivery,
+                           .delivery = channel ? FL_DELIVERY_ORDERED : head.delivery,
+                           .channel = head.channel,
                            .bytes = fl_reader_bytes(in->r, count),
                            .count = count,
                            .now = in->now};
@@ -431,7 +451,8 @@ FlResult fl__routed_send_as_host(FlSession *session, const RouteHead *head, cons
 static FlResult send_as_client(FlSession *session, const RouteHead *head, const uint8_t *body,
                                int32_t count)
 {
-    bool directly = head->to_count == 1 && head->delivery != FL_DELIVERY_ORDERED;
+    bool directly = head->to_count == 1 && (head->delivery == FL_DELIVERY_UNORDERED ||
+                                            head->delivery == FL_DELIVERY_QUICKEST);
     int32_t connection =
         directly ? fl__route(session, head->to[0]) : fl__member_connection(session, session->host);
     return connection == FL__NONE ? FL_WOULD_BLOCK

@@ -95,14 +95,15 @@ def read_fragments(bits, data, firsts):
         stream = bits.take(1)
         serial = bits.take(16)
         length = bits.take(8) + 1
-        if bits.take(6) != 0:
+        after = bits.take(6)
+        if stream == 0 and after != 0:
             raise Dropped("malformed")
         start = bits.at // 8
         bits.take(8 * length)
         number = nearest(firsts[stream], serial, 16)
-        if number < 0 or number >= firsts[stream] + 128:
+        if number < after or number >= firsts[stream] + 128:
             raise Dropped("window")
-        fragments.append([stream, number, data[start:start + length].hex()])
+        fragments.append([stream, number, after, data[start:start + length].hex()])
     return fragments
 
 

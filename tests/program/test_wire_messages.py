@@ -72,7 +72,9 @@ class Fields(wire.Bits):
 def event(f, about):
     f.kind(KINDS["EVENT"])
     f.field("from", 16)
-    f.field("delivery", 8, 0, 2)
+    if f.field("delivery", 8, 0, 3) == 3:
+        f.field("channel", 8, 1, 15)
+        f.field("priority", 8)
     count = f.take(8)
     f.refuse_unless(count <= 64, "to_count")
     f.said["to"] = [f.take(16) for _ in range(count)]

@@ -125,7 +125,8 @@ static void fragments_come_out_as_they_went_in_and_every_truncation_is_short(voi
         fl_writer_put(&w, stream, 1);
         fl_writer_put(&w, serial, 16);
         fl_writer_put(&w, (uint64_t)length - 1, 8);
-        fl_writer_align(&w);
+        uint8_t after = stream == 0 ? 0 : (uint8_t)fl_random_below(&random, FL_LINK_WINDOW);
+        fl_writer_put(&w, after, 6);
         uint8_t data[FL_LINK_FRAGMENT_BYTES];
         fl_writer_bytes(&w, data, fill(data, n, length));
         int32_t size = fl_writer_size(&w);
@@ -139,6 +140,7 @@ static void fragments_come_out_as_they_went_in_and_every_truncation_is_short(voi
         assert_int_equal(m.stream, stream);
         assert_int_equal(m.serial, serial);
         assert_int_equal(m.length, length);
+        assert_int_equal(m.after, after);
         assert_memory_equal(m.bytes, data, (size_t)length);
         for (int32_t cut = 0; cut < size; cut++) {
             uint8_t *exact = (uint8_t *)malloc((size_t)cut + 1);
@@ -148,10 +150,61 @@ static void fragments_come_out_as_they_went_in_and_every_truncation_is_short(voi
             assert_int_equal(fl__fragment_decode(&r, &m, &got_more), FL_LINK_DROP_SHORT);
             free(exact);
         }
-        // One value, one encoding: nothing in the padding.
+        // The ordered stream has no channels.
+        bytes[0] &= 0xfdu;
         bytes[3] |= (uint8_t)(4u << fl_random_below(&random, 6));
         fl_reader_init(&r, bytes, size);
         assert_int_equal(fl__fragment_decode(&r, &m, &got_more), FL_LINK_DROP_MALFORMED);
+    }
+}
+
+static void a_channel_keeps_its_order_and_waits_for_no_other(void **state)
+{
+    (void)state;
+    static Pipe p;
+    pipe_init(&p, false);
+    Packet packet[4];
+    static const uint32_t CHANNEL[4] = {1, 1, 2, 1};
+    for (uint8_t i = 0; i < 4; i++) {
+        assert_int_equal(fl__stream_send_channel(&p.stream, &i, 1, CHANNEL[i], 0), FL_OK);
+        packet[i] = send_at(&p, 1e9, FL_MS(1), &PATIENT);
+        assert_int_equal(packet[i].fragments.count, 1);
+    }
+    uint8_t got;
+    int32_t count;
+    assert_true(deliver(&p, &packet[3]));
+    assert_true(deliver(&p, &packet[1]));
+    assert_int_equal(fl__stream_take(&p.stream, &got, 1, &count), FL_NOT_FOUND);
+    assert_true(deliver(&p, &packet[2]));
+    assert_int_equal(fl__stream_take(&p.stream, &got, 1, &count), FL_OK);
+    assert_int_equal(got, 2);
+    assert_int_equal(fl__stream_take(&p.stream, &got, 1, &count), FL_NOT_FOUND);
+    assert_true(deliver(&p, &packet[0]));
+    static const uint8_t THEN[] = {0, 1, 3};
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(fl__stream_take(&p.stream, &got, 1, &count), FL_OK);
+        assert_int_equal(got, THEN[i]);
+    }
+    assert_int_equal(p.stream.in_next, 4);
+}
+
+static void what_is_important_goes_first_and_nothing_for_ever(void **state)
+{
+    (void)state;
+    static Pipe p;
+    pipe_init(&p, false);
+    uint8_t data[FL_LINK_FRAGMENT_BYTES] = {0};
+    static const uint8_t PRIORITY[] = {0, 9, 5, 9, 0};
+    for (int32_t i = 0; i < 5; i++) {
+        assert_int_equal(fl__stream_send_channel(&p.stream, data, sizeof data,
+                                                 1 + (uint32_t)PRIORITY[i], PRIORITY[i]),
+                         FL_OK);
+    }
+    Packet packet = send_at(&p, 1e9, FL_MS(1), &PATIENT);
+    static const uint16_t ORDER[] = {1, 3, 2, 0};
+    assert_int_equal(packet.fragments.count, 4);
+    for (int32_t i = 0; i < 4; i++) {
+        assert_int_equal(packet.fragments.refs[i].serial, ORDER[i]);
     }
 }
 
@@ -563,6 +616,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fragments_come_out_as_they_went_in_and_every_truncation_is_short),
+        cmocka_unit_test(a_channel_keeps_its_order_and_waits_for_no_other),
+        cmocka_unit_test(what_is_important_goes_first_and_nothing_for_ever),
         cmocka_unit_test(a_fragment_is_inside_the_window_or_one_window_beyond_or_impossible),
         cmocka_unit_test(what_has_no_room_is_not_taken_for_something_else),
         cmocka_unit_test(of_two_versions_of_a_fragment_the_first_counts),

@@ -58,8 +58,8 @@ static void say_fragments(Text *text, FlReader *r, const FlLink *reader)
         FragmentMessage m;
         assert_int_equal(fl__fragment_decode(r, &m, &more), FL_LINK_DROP_NONE);
         int64_t first = reader->out->stream[m.stream].in_next;
-        say(text, "%s[%d, %lld, ", i == 0 ? "" : ", ", m.stream,
-            (long long)fl__unwrap(first, m.serial, 16));
+        say(text, "%s[%d, %lld, %d, ", i == 0 ? "" : ", ", m.stream,
+            (long long)fl__unwrap(first, m.serial, 16), m.after);
         say_bytes(text, m.bytes, m.length);
         say(text, "]");
     }
@@ -163,6 +163,13 @@ static void say_plain_packets(Text *text)
     show(text, "a report, three fragments and a payload", &p, b, FL_SEC(100) + FL_MS(180));
     p = pack(a, FL_MS(170), "");
     show(text, "the quickest rides again", &p, b, FL_SEC(100) + FL_MS(190));
+    static const uint32_t CHANNEL[] = {7, 8, 7, 8};
+    for (int32_t i = 0; i < 4; i++) {
+        uint8_t priority = CHANNEL[i] == 8 ? 1 : 0;
+        assert_int_equal(fl__link_send_channel(a, CHANNEL[i], priority, "channel", 7), FL_OK);
+    }
+    p = pack(a, FL_MS(171), "");
+    show(text, "two channels, the important one first", &p, b, FL_SEC(100) + FL_MS(191));
     p = pack(b, FL_SEC(104), "much later");
     show(text, "settled after a second", &p, a, FL_SEC(4) + FL_MS(10));
     p = pack(b, FL_SEC(104) + FL_MS(10), "");
@@ -365,7 +372,10 @@ static void say_fragments_to_drop(Text *text)
     say_dropped(text, "no second one where one should be", &w);
     w = head(b, 0x1234, 0, 100, 2);
     put_fragment(&w, 0, 0, 0, 32);
-    say_dropped(text, "a bit set before a fragment's bytes", &w);
+    say_dropped(text, "an ordered fragment after another", &w);
+    w = head(b, 0x1234, 0, 100, 2);
+    put_fragment(&w, 0, 1, 3, 4);
+    say_dropped(text, "after a fragment before the first", &w);
     w = head(b, 0x1234, 0, 100, 2);
     put_fragment(&w, 0, 0, 0, 0);
     w.bit_count -= 8;

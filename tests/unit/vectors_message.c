@@ -134,10 +134,16 @@ static void says_hex(Making *m, const char *name, const uint8_t *bytes, int32_t 
 static void make_event(Making *m)
 {
     RouteHead head = {.kind = MESSAGE_EVENT, .from = (uint16_t)draw(m, UINT16_MAX)};
-    head.delivery = (uint8_t)draw(m, 2);
+    head.delivery = (uint8_t)draw(m, ROUTE_CHANNEL);
     head.to_count = (int32_t)draw(m, m->most ? ROUTE_TO_AT_MOST : 3);
     says(m, "from", head.from);
     says(m, "delivery", head.delivery);
+    if (head.delivery == ROUTE_CHANNEL) {
+        head.channel = (uint8_t)(1 + draw(m, FL_EVENT_CHANNELS - 2));
+        head.priority = (uint8_t)draw(m, UINT8_MAX);
+        says(m, "channel", head.channel);
+        says(m, "priority", head.priority);
+    }
     say(m->text, ", \"to\": [");
     for (int32_t i = 0; i < head.to_count; i++) {
         head.to[i] = (uint16_t)draw(m, UINT16_MAX);
@@ -686,7 +692,7 @@ static const Bent BENT[] = {
     {VECTOR_ASK, 3, 2, "all is 0 or 1"},
     {VECTOR_CLAIM, 7, 2, "ended is 0 or 1"},
     {VECTOR_DOOR, 7, 0xff, "bits set in the padding"},
-    {VECTOR_EVENT, 3, 3, "no such delivery"},
+    {VECTOR_EVENT, 3, 4, "no such delivery"},
     {VECTOR_EVENT, 4, 65, "more recipients than can be"},
 };
 
