@@ -188,8 +188,7 @@ FlTime fl__stream_due(const Stream *s, const Repeat *repeat)
 //   1     stream     -         0 ordered, 1 unordered
 //   16    serial     -         low bits of the fragment's number in its stream, from 0
 //   8     length     bytes     1..256, less one
-//   6     after      -         unordered: not before the fragment so many back; 0: at once.
-//                              ordered: 0
+//   6     after      -         unordered: so many back is what it waits for; 0: nothing
 //   then `length` bytes
 //
 // Each starts at a whole byte. All are written as if more followed; the caller clears that in the
