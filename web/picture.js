@@ -44,8 +44,11 @@ export class Picture {
     const width = Math.max(1, Math.round(this.canvas.clientWidth * scale));
     const height = Math.max(1, Math.round(this.canvas.clientHeight * scale));
     if (width !== this.canvas.width || height !== this.canvas.height) {
-      this.canvas.width = width;
+      const before = new OffscreenCanvas(this.canvas.width, this.canvas.height);
+      before.getContext("2d").drawImage(this.canvas, 0, 0);
+      this.canvas.width = width; // which empties it
       this.canvas.height = height;
+      this.context.drawImage(before, 0, 0, width, height); // until the next frame comes
     }
     this.pixel = scale;
   }

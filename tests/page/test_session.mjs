@@ -70,7 +70,10 @@ test("a program of one's own needs little to be shown", async () => {
         const { spanOf } = await import("./charts.js");
         return [spanOf(null, null, false), spanOf(0, 0, true), spanOf(-2, 4, true), spanOf(2, 4, false)];
       }), [[0, 1], [-1, 1], [1.08 * -2, 1.08 * 4], [0, 1.08 * 4]]);
-      assert.ok(await isDrawn(page.locator(".screen canvas"), 2));
+      clearInterval(clock);
+      await page.setViewportSize({ width: 800, height: 700 });
+      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+      assert.ok(await isDrawn(page.locator(".screen canvas"), 2), "another size empties no picture, though no frame comes");
       assert.deepEqual(page.said, []);
     });
   } finally {
