@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "priority.h"
 #include "private.h"
+#include "remote.h"
 
 #include "motion/motion.h"
 #include "send/send.h"
@@ -15,7 +16,7 @@
 
 // ---------------------------------------------------------------- making
 
-enum { TABLES = 21 };
+enum { TABLES = 22 };
 
 // A crowd's updates go over light connections, without a ledger.
 static bool is_distributed(const FlSessionDef *def)
@@ -60,6 +61,7 @@ static void list_tables(Entities *e, const FlSession *session, Fl__Table tables[
         {(void **)&e->owned, members * sizeof(int32_t)},
         {(void **)&e->testimony, claimed * entities * members * sizeof(Testimony)},
         {(void **)&e->early, distributed * connections * EARLY_STATES * sizeof(EarlyState)},
+        {(void **)&e->read, (READ_AHEAD + 1) * sizeof(ReadUpdate)},
         {(void **)&e->claims_due, member_words},
         {(void **)&e->claims_late, member_words},
         {(void **)&e->claims_asked, member_words},

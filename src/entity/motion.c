@@ -295,39 +295,50 @@ static bool is_early(const PacketIn *in)
     return fl__connection_direct(in->session, in->connection) && !fl__time_known(in->session);
 }
 
+// The next update of a section, NULL: it is none. What skipping read lies ready for taking; what
+// there was no room for is read again, each in the last place.
+static ReadUpdate *next_update(const FlSession *session, PacketIn *in)
+{
+    int32_t at = fl__int_min(in->updates++, READ_AHEAD);
+    ReadUpdate *read = &session->entities->read[at];
+    bool with_epoch = in->kind != SECTION_MOTION;
+    if (in->taking && at < READ_AHEAD) {
+        (void)fl_reader_bytes(in->r, read->bytes + (with_epoch ? 1 : 0));
+        return read;
+    }
+    read->epoch = with_epoch ? (uint8_t)fl_reader_take(in->r, 8) : 0;
+    read->packed = in->r->bytes + in->r->bit_count / 8;
+    bool good = fl__update_read(in->r, &session->world, &read->update, &read->time);
+    read->bytes = (int32_t)(in->r->bytes + in->r->bit_count / 8 - read->packed);
+    return good ? read : NULL;
+}
+
 bool fl__motion_skip(const FlSession *session, PacketIn *in)
 {
     uint64_t count = fl_reader_take(in->r, 8);
     bool good = count > 0 && !is_early(in);
     for (uint64_t i = 0; i < count && good; i++) {
-        if (in->kind != SECTION_MOTION) {
-            (void)fl_reader_take(in->r, 8);
-        }
-        good = fl__update_skip(in->r, &session->world);
+        good = next_update(session, in) != NULL;
     }
     return good;
 }
 
 void fl__motion_take(FlSession *session, PacketIn *in)
 {
-    FlReader *r = in->r;
     const PacketTimes *when = fl__packet_in_times(in);
-    uint64_t count = fl_reader_take(r, 8);
-    for (uint64_t i = 0; i < count && !r->failed; i++) {
-        bool with_epoch = in->kind != SECTION_MOTION;
-        uint8_t epoch = with_epoch ? (uint8_t)fl_reader_take(r, 8) : 0;
-        const uint8_t *packed = r->bytes + r->bit_count / 8;
-        FlUpdate update;
-        if (fl_update_decode(r, &session->world, when->near, &update) != FL_UPDATE_OK) {
-            return; // its time is out of range
+    uint64_t count = fl_reader_take(in->r, 8);
+    for (uint64_t i = 0; i < count; i++) {
+        ReadUpdate *read = next_update(session, in);
+        if (read == NULL ||
+            fl__update_time_find(read->time, when->near, &read->update.motion.time) != FL_OK) {
+            continue; // such times are at the end of all days
         }
-        int32_t bytes = (int32_t)(r->bytes + r->bit_count / 8 - packed);
-        uint16_t near = session->entities->number_epoch[update.entity];
-        uint16_t full = with_epoch ? fl__epoch_unwrap(near, epoch) : 0;
+        uint16_t near = session->entities->number_epoch[read->update.entity];
+        uint16_t full = in->kind != SECTION_MOTION ? fl__epoch_unwrap(near, read->epoch) : 0;
         if (in->kind == SECTION_CARRIED) {
-            fl__carried_take(session, in->connection, &update, full, when);
+            fl__carried_take(session, in->connection, &read->update, full, when);
         } else {
-            fl__update_take(session, in->connection, &update, full, packed, bytes, when);
+            fl__update_take(session, in->connection, read, full, when);
         }
     }
 }

@@ -42,6 +42,7 @@ typedef struct Reported {
 typedef struct EarlyState EarlyState; // fields.h
 typedef struct Fields Fields;         // likewise
 typedef struct Priorities Priorities; // priority.h
+typedef struct ReadUpdate ReadUpdate; // remote.h
 
 /// The part of an entity that is there for ours and for what is watched; elsewhere for all.
 typedef struct Detail {
@@ -152,6 +153,7 @@ struct Entities {
     uint64_t host_kinds[4]; // kinds of entities that only hosts make
     Testimony *testimony;   // [entity slot][member] host: while everything is claimed
     EarlyState *early;      // [connection][EARLY_STATES]
+    ReadUpdate *read;       // [READ_AHEAD + 1]: what motion.c takes of a payload
     Fields *fields;
     Priorities *priorities; // NULL: a crowd's, which has no ledger
     uint64_t *claims_due;   // [member_words] host: has not said yet what it knows of orphans,

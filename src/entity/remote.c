@@ -85,13 +85,13 @@ int32_t fl__entity_for(FlSession *session, int32_t connection, uint32_t number, 
 }
 
 // Passes an update on to whom the policy says: the same bytes, unless it was re-timed.
-static void relay(FlSession *session, Entity *entity, const FlMotion *motion, const uint8_t *packed,
-                  int32_t bytes, FlTime time)
+static void relay(FlSession *session, Entity *entity, const ReadUpdate *read, FlTime time)
 {
+    const FlMotion *motion = &read->update.motion;
     uint32_t life = entity->detail->show.life;
     if (session->def.tuning.time_mode == FL_TIME_GLOBAL) {
-        memcpy(entity->detail->packed, packed, (size_t)bytes);
-        entity->detail->packed_bytes = bytes;
+        memcpy(entity->detail->packed, read->packed, (size_t)read->bytes);
+        entity->detail->packed_bytes = read->bytes;
         fl__entity_export(session, entity, motion, life, time);
         return;
     }
@@ -134,9 +134,10 @@ static bool show_update(FlSession *session, int32_t connection, Entity *entity, 
     return shown;
 }
 
-void fl__update_take(FlSession *session, int32_t connection, FlUpdate *update, uint16_t epoch,
-                     const uint8_t *packed, int32_t bytes, const PacketTimes *when)
+void fl__update_take(FlSession *session, int32_t connection, ReadUpdate *read, uint16_t epoch,
+                     const PacketTimes *when)
 {
+    FlUpdate *update = &read->update;
     Entity *entity = entity_for(session, connection, update->entity, epoch);
     if (entity == NULL || entity->detail == NULL) { // in a crowd nothing goes this way
         return;
@@ -147,7 +148,7 @@ void fl__update_take(FlSession *session, int32_t connection, FlUpdate *update, u
     }
     bool shown = show_update(session, connection, entity, update, when);
     if (shown && (fl__is_host(session) || entity->detail->forwards > 0)) {
-        relay(session, entity, &update->motion, packed, bytes, when->arrived);
+        relay(session, entity, read, when->arrived);
         forward_now(session, entity);
     }
 }

@@ -6,11 +6,22 @@
 
 struct Entity;
 
+/// An update of a payload, as skipping read it.
+typedef struct ReadUpdate {
+    FlUpdate update;
+    uint16_t time;         ///< Low bits of the update's, which only taking knows.
+    uint8_t epoch;         ///< Likewise.
+    int32_t bytes;         ///< As it came,
+    const uint8_t *packed; ///< in the payload.
+} ReadUpdate;
+
+#define READ_AHEAD 80 ///< Updates of a payload that are kept for taking.
+
 // ---------------------------------------------------------------- remote.c
 
-/// An update came in, `bytes` long at `packed`.
-void fl__update_take(FlSession *session, int32_t connection, FlUpdate *update, uint16_t epoch,
-                     const uint8_t *packed, int32_t bytes, const PacketTimes *when);
+/// An update came in.
+void fl__update_take(FlSession *session, int32_t connection, ReadUpdate *read, uint16_t epoch,
+                     const PacketTimes *when);
 
 /// One came that another member forwarded.
 void fl__carried_take(FlSession *session, int32_t connection, FlUpdate *update, uint16_t epoch,

@@ -66,9 +66,11 @@ FL_NODISCARD FlResult fl__update_time_find(uint16_t low, FlTime stamp, FlTime *t
 /// The fault's name without its prefix ("TRUNCATED"); "UNKNOWN" for what is none.
 const char *fl__update_fault_name(FlUpdateFault fault);
 
-/// Passes over one update. False, and the reader has failed or stands anywhere: fl_update_decode
-/// would find a fault other than a time that is out of range.
-FL_NODISCARD bool fl__update_skip(FlReader *reader, const FlWorld *world);
+/// Reads one update but for its time, of which these are the low bits (fl__update_time_find).
+/// False, and the reader has failed or stands anywhere: fl_update_decode would find a fault other
+/// than a time that is out of range.
+FL_NODISCARD bool fl__update_read(FlReader *reader, const FlWorld *world, FlUpdate *update,
+                                  uint16_t *low);
 
 /// The facing `seconds` later (or earlier, if negative), its rates unchanged.
 FlFacing fl__facing_after(const FlFacing *facing, double seconds);

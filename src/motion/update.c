@@ -801,18 +801,15 @@ FlUpdateFault fl_update_decode(FlReader *reader, const FlWorld *world, FlTime st
     return fault;
 }
 
-// Where no field has a value that only decoding shows to be impossible, looking at ranges will do.
-bool fl__update_skip(FlReader *reader, const FlWorld *world)
+bool fl__update_read(FlReader *reader, const FlWorld *world, FlUpdate *update, uint16_t *low)
 {
     Taken taken;
-    bool there = take_bits(reader, world, &taken) == FL_UPDATE_OK;
-    bool good = there && taken.good && taken.padded;
-    if (good && (taken.fields.wide || taken.fields.facing == FL_FACING_FREE)) {
-        FlUpdate update;
-        good = make_update(world, &taken, 0, &update) == FL_UPDATE_OK;
-    }
-    if (!good) {
+    *low = 0;
+    if (take_bits(reader, world, &taken) != FL_UPDATE_OK ||
+        make_update(world, &taken, 0, update) != FL_UPDATE_OK) {
         fl__reader_fail(reader);
+        return false;
     }
-    return good;
+    *low = (uint16_t)taken.time;
+    return true;
 }

@@ -24,6 +24,8 @@ typedef struct PacketIn {
     FlTime arrival;
     bool timed; // `when` is known: after a WELCOME in the same packet, which says what time it is
     PacketTimes when;
+    bool taking;     // all were skipped
+    int32_t updates; // so many of the payload's were passed
 } PacketIn;
 
 /// A payload being written.

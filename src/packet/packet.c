@@ -76,6 +76,8 @@ void fl__packet_read(FlSession *session, int32_t connection, const FlLinkPacket 
         return;
     }
     fl_reader_init(&r, packet->payload, packet->payload_bytes);
+    in.taking = true;
+    in.updates = 0;
     take_all(&in);
 }
 
