@@ -1,4 +1,13 @@
-"""Line charts as SVG, as few lines as that takes."""
+#!/usr/bin/env python3
+"""Pictures (SVG) of what `measure --json` kept: chart.py RESULTS DIRECTORY
+
+RESULTS is a directory with any of accuracy.json, linear.json and policies.json; results/ has those of the guide."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
 
 COLOURS = ("#1f6fb4", "#d9730d", "#2a9d57", "#b3324b", "#7a4fb5", "#8a6d3b", "#3aa6a6", "#777777")
 WIDTH, HEIGHT, LEFT, TOP, GAP = 460, 300, 56, 34, 40
@@ -50,3 +59,68 @@ def write(path, panels):
     path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + 20}" font-family="sans-serif" '
                     f'font-size="12">\n<rect width="{width}" height="{HEIGHT + 20}" fill="white"/>\n{body}\n</svg>\n',
                     encoding="utf-8")
+
+
+NAMES = {"stock": "as shipped", "local": "on arrival", "global": "Fairlead"}
+POLICIES = ("base", "base/3", "deterministic", "equal-100")
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def by_delay(rows, scheme, name):
+    delays = sorted({row["delay_ms"] for row in rows})
+    return [(delay, mean([row[name] for row in rows if row["scheme"] == scheme and row["delay_ms"] == delay])) for delay in delays]
+
+
+def of_accuracy(free, linear):
+    """Error by delay, and around stops."""
+    panels = []
+    if free is not None:
+        lines = [(NAMES[scheme], by_delay(free["rows"], scheme, "mean")) for scheme in NAMES]
+        panels.append(("Mean error by delay", "one way, ms", "units", [*lines, ("straight on", by_delay(free["rows"], "global", "straight_on"))]))
+    if linear is not None:
+        far = "500-0-0"
+        panels.append(("Around a stop, at 500 ms", "seconds since it stopped", "units",
+                       [(NAMES[scheme], linear["stops"][scheme + far]) for scheme in NAMES]))
+    return panels
+
+
+def of_policies(results):
+    """What receivers suffered, over time, by policy; and how unequally."""
+    panels, unequal = [], []
+    for row in results["rows"]:
+        lines = sorted(row["lines"].values(), key=lambda line: line[-1][1])
+        count = min(len(line) for line in lines)
+        spread = []
+        for at in range(1, count):
+            values = [line[at][1] for line in lines]
+            spread.append((lines[0][at][0], (mean([value * value for value in values]) - mean(values) ** 2) ** 0.5))
+        unequal.append((row["policy"], spread))
+        if row["policy"] in POLICIES:
+            names = [f"at {delay} ms" for delay in results["settings"]["delays"].split(",")]
+            panels.append((f"Accumulated error: {row['policy']}", "seconds", "units x s, all tanks", list(zip(names, lines))))
+    return [*panels, ("Deviation of accumulated errors", "seconds", "units x s, all tanks", unequal)]
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    results, pictures = Path(arguments[0]), Path(arguments[1])
+    panels = of_accuracy(load(results / "accuracy.json"), load(results / "linear.json"))
+    if panels:
+        write(pictures / "bzflag_accuracy.svg", panels)
+    policies = load(results / "policies.json")
+    if policies is not None:
+        write(pictures / "bzflag_fairness.svg", of_policies(policies))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

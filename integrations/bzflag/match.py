@@ -51,7 +51,7 @@ class SlowTcp:
                     await more.wait()
                 at, data = queue.popleft()
                 await asyncio.sleep(max(0.0, at - self.loop.time()))
-                if not data:
+                if not data or writer.is_closing():
                     writer.close()
                     return
                 writer.write(data)
@@ -137,7 +137,9 @@ class Match:
         self.taps = {}
         self.port = free_port()
         self.environment = dict(os.environ, LC_ALL="C", SDL_AUDIODRIVER="dummy", LIBGL_ALWAYS_SOFTWARE="1",
-                                ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=16:log_path=" + str(self.directory / "asan"))
+                                # what is freed stays in quarantine: little of it, or it would count as growth
+                                ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64:log_path=" +
+                                str(self.directory / "asan"))
         for name in [name for name in self.environment if name.startswith("FAIRLEAD_")]:
             del self.environment[name]
         self.environment.update(environment or {})

@@ -23,24 +23,41 @@ void fl__exporter_start(const FlSession *session, const Entity *entity)
 
 #define SHORTEST FL_MS(20) // what a receiver sees later than this it may foresee
 
-// How long after it happens receivers hear of something. Of those behind a host an owner knows
-// nothing but its own delay: they are taken to be as far from it, give or take.
-static void delays_here(const FlSession *session, FlTime *shortest, FlTime *longest)
+// How long after it happens receivers hear of something.
+typedef struct Delays {
+    FlTime shortest, longest;
+} Delays;
+
+static Delays delays_here(const FlSession *session)
 {
-    *shortest = FL_FOREVER;
-    *longest = 0;
+    Delays here = {FL_FOREVER, 0};
     for (int32_t i = 0; i < session->connection_count; i++) {
         if (fl__connection_used(session, i)) {
             FlTime delay = fl_ledger_receiver(session->entities->ledger, i).delay_ns;
-            *shortest = fl_time_min(*shortest, delay);
-            *longest = delay > *longest ? delay : *longest;
+            here.shortest = fl_time_min(here.shortest, delay);
+            here.longest = delay > here.longest ? delay : here.longest;
         }
     }
-    if (!fl__is_host(session) && session->topology == FL_TOPOLOGY_STAR) {
-        *longest = 2 * *longest + FL_MS(100);
+    return here;
+}
+
+// Of those behind a host its reports say how far from it they are. Until one has come they are
+// taken to be as far from it as we are, give or take.
+static Delays delays_of(const FlSession *session, const Entity *entity, Delays here)
+{
+    Delays all = here;
+    const Reported *reported = &entity->detail->reported;
+    int32_t host = fl__member_connection(session, session->host);
+    if (!fl__is_host(session) && reported->known && host != FL__NONE) {
+        FlTime ours = fl_ledger_receiver(session->entities->ledger, host).delay_ns;
+        FlTime farthest = fl_time_add(ours, reported->farthest);
+        all.longest = farthest > all.longest ? farthest : all.longest;
+    } else if (!fl__is_host(session) && session->topology == FL_TOPOLOGY_STAR) {
+        all.longest = 2 * all.longest + FL_MS(100);
     }
-    *longest = *longest > SHORTEST ? *longest : SHORTEST;
-    *shortest = *shortest > SHORTEST ? fl_time_min(*shortest, *longest) : SHORTEST;
+    all.longest = all.longest > SHORTEST ? all.longest : SHORTEST;
+    all.shortest = all.shortest > SHORTEST ? fl_time_min(all.shortest, all.longest) : SHORTEST;
+    return all;
 }
 
 #define LEARN_EVERY FL_SEC(1)
@@ -53,14 +70,14 @@ void fl__exporters_aim(FlSession *session, FlTime now)
         return;
     }
     entities->aim_next = fl_time_add(now, LEARN_EVERY);
-    FlTime shortest, longest;
-    delays_here(session, &shortest, &longest);
+    Delays here = delays_here(session);
     for (int32_t i = 0; i < session->def.entity_capacity; i++) {
         Entity *entity = fl__entity(session, i);
         if (fl__is_live(entity) && entity->ours) {
             FlExporter *exporter = &entity->detail->exporter;
             FlTime waits = exporter->def.paced ? PACED_AGE : 0;
-            fl__exporter_receivers(exporter, shortest, longest + waits);
+            Delays delays = delays_of(session, entity, here);
+            fl__exporter_receivers(exporter, delays.shortest, delays.longest + waits);
         }
     }
 }

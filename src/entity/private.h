@@ -36,6 +36,7 @@
 /// What the host reported of one receiver's view, or of all of them.
 typedef struct Reported {
     FlEntityReport all;
+    FlTime farthest; ///< Of the receivers, one way from the host.
     bool known;
 } Reported;
 

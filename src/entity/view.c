@@ -8,6 +8,7 @@
 //   16    receivers  -             how many the host passes it on to
 //   32    mean       distance * s  of their accumulated errors; a float, finite, not negative
 //   32    sd         distance * s  likewise: their population standard deviation
+//   16    farthest   0.25 ms       one way from the host to the farthest of them; 16.38 s at most
 //   8     count      -             0..16 of them follow, others the next time
 //   per receiver: 16 its number, 32 its accumulated error
 #include "private.h"
@@ -16,7 +17,8 @@
 
 #include <string.h>
 
-#define REPORT_HEAD 14
+#define REPORT_HEAD 16
+#define DELAY_MAX 65535
 #define REPORT_EACH 6
 #define REPORT_AT_MOST 16
 #define REPORT_EVERY FL_SEC(1)
@@ -222,6 +224,21 @@ static int32_t list_receivers(const FlSession *session, const Entity *entity, Fl
     return count;
 }
 
+// How far the receivers are, in steps: the owner learns what its things do in that time.
+static uint64_t farthest_of(const FlSession *session, const Entity *entity)
+{
+    FlTime farthest = 0;
+    int32_t slot = fl__slot(session, entity);
+    for (int32_t i = 0; i < session->connection_count; i++) {
+        double error;
+        if (fl__ledger_counted(session->entities->ledger, slot, i, &error)) {
+            FlTime delay = fl_ledger_receiver(session->entities->ledger, i).delay_ns;
+            farthest = delay > farthest ? delay : farthest;
+        }
+    }
+    return (uint64_t)fl_time_min(farthest / FL_UPDATE_STEP_NS, DELAY_MAX);
+}
+
 static int32_t write_entity(FlSession *session, Entity *entity, FlWriter *w, int32_t room,
                             FlTime time)
 {
@@ -236,6 +253,7 @@ static int32_t write_entity(FlSession *session, Entity *entity, FlWriter *w, int
     fl_writer_put(w, (uint64_t)all.receiver_count, 16);
     fl_writer_put(w, fl__float_bits((float)all.mean), 32);
     fl_writer_put(w, fl__float_bits((float)all.sd), 32);
+    fl_writer_put(w, farthest_of(session, entity), 16);
     int32_t count_at = fl_writer_size(w);
     fl_writer_put(w, 0, 8);
     int32_t fits = (room - REPORT_HEAD) / REPORT_EACH;
@@ -272,23 +290,25 @@ static bool take_error(FlReader *r, double *error)
     return isfinite(value) && value >= 0.0f;
 }
 
-static bool read_head(FlReader *r, uint32_t *number, FlEntityReport *all, int32_t *count)
+static bool read_head(FlReader *r, uint32_t *number, Reported *reported, int32_t *count)
 {
     *number = (uint32_t)fl_reader_take(r, 16);
-    all->receiver_count = (int32_t)fl_reader_take(r, 16);
-    bool sound = take_error(r, &all->mean);
-    sound = take_error(r, &all->sd) && sound;
+    reported->all.receiver_count = (int32_t)fl_reader_take(r, 16);
+    bool sound = take_error(r, &reported->all.mean);
+    sound = take_error(r, &reported->all.sd) && sound;
+    reported->farthest = (FlTime)fl_reader_take(r, 16) * FL_UPDATE_STEP_NS;
+    reported->known = true;
     *count = (int32_t)fl_reader_take(r, 8);
-    return sound && *count <= REPORT_AT_MOST && all->receiver_count > 0;
+    return sound && *count <= REPORT_AT_MOST && reported->all.receiver_count > 0;
 }
 
 static bool skip(const void *self, PacketIn *in)
 {
     const FlSession *session = (const FlSession *)self;
     uint32_t number;
-    FlEntityReport all;
+    Reported reported;
     int32_t count;
-    bool sound = read_head(in->r, &number, &all, &count) &&
+    bool sound = read_head(in->r, &number, &reported, &count) &&
                  number < (uint32_t)session->world.def.entity_capacity;
     for (int32_t i = 0; i < count && sound; i++) {
         double error;
@@ -302,7 +322,7 @@ static void take(void *self, PacketIn *in)
 {
     FlSession *session = (FlSession *)self;
     uint32_t number;
-    FlEntityReport all;
+    Reported all;
     int32_t count;
     if (!read_head(in->r, &number, &all, &count)) {
         return;
@@ -318,8 +338,7 @@ static void take(void *self, PacketIn *in)
         }
     }
     if (entity != NULL) {
-        entity->detail->reported.all = all;
-        entity->detail->reported.known = true;
+        entity->detail->reported = all;
     }
 }
 

@@ -1,5 +1,6 @@
 // A member that comes over a long way while others act: it gets in, and holds up nobody.
 #include "agree/lags.h"
+#include "entity/private.h"
 #include "play/play.h"
 #include "scene/session_net.h"
 
@@ -145,11 +146,38 @@ static void a_newcomer_that_is_never_complete_holds_up_nobody(void **state)
     net_close(net);
 }
 
+/// What a thing does within a frame says nothing of half a second. Its owner is near the host, and
+/// hears from there how far others are.
+static void an_owner_learns_for_receivers_far_behind_its_host(void **state)
+{
+    (void)state;
+    static Net net;
+    net_open(&net, 7, FL_TOPOLOGY_STAR, false);
+    net_start_together(&net, 2);
+    come(&net, FL_MS(500));
+    net_gather(&net);
+    FlSession *owner = net.node[1].session;
+    FlEntityId id = fl_entity_create(owner, NULL);
+    for (int32_t frame = 0; frame < 300; frame++) {
+        FlState truth = {.time = net_local(&net, 1)};
+        truth.velocity.x = frame % 50 < 25 ? 10.0 : -10.0;
+        truth.position.x = (double)(frame % 50 < 25 ? frame % 50 : 50 - frame % 50) * 0.2;
+        (void)fl_entity_set(owner, id, &truth);
+        net_frame(&net);
+    }
+    const FlFader *fader = &fl__entity_find(owner, id)->detail->exporter.fader;
+    assert_true(fader->age_ns[FL_FADER_AGES - 1] > FL_MS(500));
+    assert_true(fader->age_ns[FL_FADER_AGES - 1] < FL_MS(600));
+    assert_true(fader->age_ns[0] < FL_MS(60)); // the host may look at it, too
+    net_close(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newcomer_over_a_long_way_gets_in_while_others_act),
         cmocka_unit_test(a_newcomer_that_is_never_complete_holds_up_nobody),
+        cmocka_unit_test(an_owner_learns_for_receivers_far_behind_its_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,8 +146,8 @@ static int32_t make_section(uint8_t *bytes, int32_t kind)
     case 7: // REPORT
         put(bytes + 1, 3, 2);
         put(bytes + 3, 2, 2);
-        bytes[13] = 1;
-        return 14 + 6;
+        bytes[15] = 1;
+        return 16 + 6;
     default:
         return 0;
     }
