@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """integrations/bzflag, as far as it goes without BZFlag's source: the adapter against a stand-in of what it uses of
-BZFlag, the edits' form and messages, and the package sources that the source comes from."""
+BZFlag, the edits' form and messages, the package sources that the source comes from, and what is made of logs."""
+import importlib.machinery
 import importlib.util
+import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
+import types
+import xml.etree.ElementTree
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -13,14 +18,15 @@ HERE = ROOT / "integrations" / "bzflag"
 sys.dont_write_bytecode = True
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+def load(name, file=None):
+    loader = importlib.machinery.SourceFileLoader(name, str(HERE / (file or f"{name}.py")))
+    spec = importlib.util.spec_from_loader(name, loader)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-edit, fetch = load("edit"), load("fetch")
+edit, fetch, chart, measure = load("edit"), load("fetch"), load("chart"), load("measure", "measure")
 
 
 def refused(text, lines=("one", "two", "three")):
@@ -129,15 +135,73 @@ def the_adapter_works_without_bzflag(program, directory):
     assert result.returncode == 0, result
 
 
+def write_log(path, kinds):
+    """Frames of 20 ms: a tank that drives 20 units a second and stops dead after 6 s, and where it is shown, too late."""
+    lines = []
+    for frame in range(500):
+        for kind, late_s in kinds:
+            x = 20.0 * min(6.0, max(0.0, 0.02 * frame - late_s))
+            lines.append(f"{kind} {frame * 20_000_000} 3 {x:.3f} 0.000 0.000\n")
+    path.write_text("".join(lines), encoding="ascii")
+
+
+def errors_are_distances_at_the_same_moment(directory):
+    write_log(directory / "owner.log", [("T", 0.0), ("E", 0.0)])
+    write_log(directory / "late.log", [("S", 0.3)])
+    played = measure.Played.__new__(measure.Played)
+    played.directory, played.begin, played.end = directory, 10**9, 8 * 10**9
+    played.read()
+    shown = played.shown("late")
+    errors, beyond = measure.compare(played.truth, shown, played.begin, played.end, 10**9)
+    driving = [error for at, error in errors if at < 6 * 10**9]
+    assert all(abs(error - 6.0) < 0.01 for error in driving) and len(driving) > 200, driving
+    assert errors[-1][1] == 0.0 and beyond == [0.0], (errors[-1], beyond)
+    sums = {}
+    measure.around_stops(played, shown, 10**9, sums)
+    assert sums[10] == [0.0, sums[10][1]] and abs(sums[-10][0] / sums[-10][1] - 6.0) < 0.01, sums
+    frames = played.frames("late")
+    assert abs(frames["frames_s"] - 50.0) < 0.2 and frames["gap_ms"] == 20.0, frames
+    straight = measure.foreseeable(played.truth, played.begin, played.end, 10**9, 500_000_000)
+    assert 0.2 < straight < 0.5, straight  # half a second after the stop
+
+
+def intervals_are_of_the_mean():
+    assert math.isnan(measure.interval([1.0])) and abs(measure.interval([1.0, 3.0]) - 12.71) < 0.01
+    rows = [{"mean": 2.0}, {"mean": 4.0}, {"samples": 0}, {"mean": math.nan}]
+    assert measure.over_matches(rows, "mean")[0] == 3.0
+
+
+def pictures_are_made_of_results(directory):
+    rows = [{"scheme": scheme, "delay_ms": delay, "mean": delay / 50.0, "straight_on": 1.0}
+            for scheme in chart.NAMES for delay in (100.0, 500.0)]
+    stops = {scheme + "500-0-0": [(-0.5, 1.0), (0.5, 2.0)] for scheme in chart.NAMES}
+    lines = {str(who): [(0.0, 0.0), (10.0, 5.0 * who)] for who in (1, 2)}
+    (directory / "accuracy.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    (directory / "linear.json").write_text(json.dumps({"rows": rows, "stops": stops}), encoding="utf-8")
+    (directory / "policies.json").write_text(json.dumps({"settings": {"delays": "200,500"},
+                                                         "rows": [{"policy": "base", "lines": lines}]}), encoding="utf-8")
+    assert chart.main([str(directory), str(directory)]) == 0
+    for name in ("bzflag_accuracy.svg", "bzflag_fairness.svg"):
+        drawn = xml.etree.ElementTree.parse(directory / name)
+        assert len(drawn.findall(".//{http://www.w3.org/2000/svg}path")) > 10, name
+    results = HERE / "results"
+    for path in results.glob("*.json"):
+        kept = types.SimpleNamespace(**json.loads(path.read_text(encoding="utf-8")))
+        assert kept.settings and kept.rows, path
+
+
 def main():
     edits_are_made_by_anchors()
     another_source_is_named()
     mistakes_in_edits_are_named()
     our_edits_are_few_and_ours()
     package_sources_are_the_machines_own()
+    intervals_are_of_the_mean()
     with tempfile.TemporaryDirectory() as directory:
         nothing_is_written_unless_all_fits(Path(directory))
         a_wrong_tarball_is_refused(Path(directory))
+        errors_are_distances_at_the_same_moment(Path(directory))
+        pictures_are_made_of_results(Path(directory))
         the_adapter_works_without_bzflag(sys.argv[1], Path(directory))
 
 
