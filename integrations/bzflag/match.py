@@ -180,7 +180,7 @@ class Match:
         while not condition():
             if time.monotonic() > end:
                 raise RuntimeError(f"{sentence}; see {self.directory}")
-            time.sleep(0.1)
+            time.sleep(0.3) # proxies and taps share this process
 
     def client(self, name, kind="game", robots=0, delay=0.0, jitter=0.0, loss=0.0, tap=False, **environment):
         """A client that looks on, with robots of its own; `delay` (each way) and `jitter` in ms, `loss` in percent.
