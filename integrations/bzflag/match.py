@@ -76,8 +76,8 @@ class SlowTcp:
 
         asyncio.run_coroutine_threadsafe(asyncio.start_server(accept, "127.0.0.1", port), self.loop).result()
 
-    def tap(self, port, to):
-        made = self.loop.create_datagram_endpoint(lambda: Tap(self.loop, to), local_addr=("127.0.0.1", port))
+    def tap(self, port, to, loses):
+        made = self.loop.create_datagram_endpoint(lambda: Tap(self.loop, to, loses), local_addr=("127.0.0.1", port))
         return asyncio.run_coroutine_threadsafe(made, self.loop).result()[1]
 
 
@@ -86,13 +86,15 @@ UDP_BYTES = 28
 
 
 class Tap(asyncio.DatagramProtocol):
-    """Forwards one client's datagrams. Counts the server's messages to it by code and player, and the bytes that tanks
-    take each way, with all headers: of a datagram that carries other things as well, the share."""
+    """Forwards one client's datagrams, but for the first few each way if it `loses` them. Counts the server's messages to
+    it by code and player, and the bytes that tanks take each way, with all headers: of a datagram that carries other
+    things as well, the share."""
 
-    def __init__(self, loop, to):
+    def __init__(self, loop, to, loses):
         self.loop, self.to, self.near, self.address = loop, to, None, None
         self.counts = {}
         self.down = self.up = self.datagrams = 0
+        self.lost_up, self.lost_down = loses, loses
         self.server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
     def connection_made(self, transport):
@@ -102,6 +104,9 @@ class Tap(asyncio.DatagramProtocol):
         self.loop.add_reader(self.server, self._from_server)
 
     def datagram_received(self, data, addr):
+        if self.lost_up > 0:
+            self.lost_up -= 1
+            return
         self.address = addr
         self.up += self._of_tanks(data, {})
         self.server.send(data)
@@ -119,6 +124,9 @@ class Tap(asyncio.DatagramProtocol):
 
     def _from_server(self):
         data = self.server.recv(65536)
+        if self.lost_down > 0:
+            self.lost_down -= 1
+            return
         bytes_of_tanks = self._of_tanks(data, self.counts)
         self.down += bytes_of_tanks
         self.datagrams += bytes_of_tanks > 0
@@ -182,15 +190,15 @@ class Match:
                 raise RuntimeError(f"{sentence}; see {self.directory}")
             time.sleep(0.3) # proxies and taps share this process
 
-    def client(self, name, kind="game", robots=0, delay=0.0, jitter=0.0, loss=0.0, tap=False, **environment):
+    def client(self, name, kind="game", robots=0, delay=0.0, jitter=0.0, loss=0.0, tap=False, loses=0, **environment):
         """A client that looks on, with robots of its own; `delay` (each way) and `jitter` in ms, `loss` in percent.
-        With `tap`, what the server sends to it is counted, in `taps`."""
+        With `tap`, what the server sends to it is counted, in `taps`; so many datagrams each way are lost at first."""
         port = to = self.port
         if tap:
             port = to = free_port()
             self.tcp = self.tcp or SlowTcp()
             self.tcp.forward(port, self.port, 0.0)
-            self.taps[name] = self.tcp.tap(port, self.port)
+            self.taps[name] = self.tcp.tap(port, self.port, loses)
         if delay or jitter or loss:
             port = free_port()
             wan = [str(ROOT / "build" / "fairlead"), "wan", "--listen", f"127.0.0.1:{port}", "--to",
