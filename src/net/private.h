@@ -31,6 +31,10 @@ FlAddress fl__address_from_system(const SocketAddress *address);
 /// All on the monotonic clock.
 bool fl__stamp_plausible(FlTime stamp, FlTime empty_at, FlTime now);
 
+/// What to add to the wall clock's time for the monotonic clock's, which was read before and after.
+/// False: too long between them to say.
+bool fl__clocks_pair(FlTime before, FlTime wall, FlTime after, FlTime *offset);
+
 /// Room for what the kernel tells beside a datagram: its stamp and the count of drops.
 #define CONTROL_BYTES (CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(uint32_t)))
 

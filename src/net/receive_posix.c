@@ -4,7 +4,9 @@
 // moved to the monotonic clock by the difference of both clocks now, and believed only if it then
 // lies between the last time this socket was seen empty and the end of the call. A clock set in
 // between shows as a stamp outside and falls back to the time of the call; a clock set by less than
-// the slack shows as nothing worse than that slack.
+// the slack shows as nothing worse than that slack. A thread that is held up between reading one
+// clock and the other would move stamps by half of that, to before their datagrams were sent: both
+// are read anew then, and no stamp is believed if that goes on.
 #define _GNU_SOURCE
 #include "private.h"
 
@@ -13,6 +15,8 @@
 
 #define BEFORE_SLACK FL_MS(10) // a datagram is stamped before it reaches the socket's queue
 #define AFTER_SLACK FL_MS(1)   // the two clocks are not read in the same instant
+#define TOGETHER FL_US(200)    // but within this,
+#define TRIES 4                // at one of so many tries
 
 static FlTime nanoseconds(struct timespec time)
 {
@@ -23,15 +27,25 @@ static FlTime nanoseconds(struct timespec time)
 typedef struct Clocks {
     FlTime now;
     FlTime offset;
+    bool known;
 } Clocks;
+
+bool fl__clocks_pair(FlTime before, FlTime wall, FlTime after, FlTime *offset)
+{
+    *offset = before + (after - before) / 2 - wall;
+    return after - before <= TOGETHER;
+}
 
 static Clocks read_clocks(void)
 {
-    FlTime before = fl_net_now();
-    struct timespec wall;
-    (void)clock_gettime(CLOCK_REALTIME, &wall);
-    FlTime after = fl_net_now();
-    Clocks clocks = {after, before + (after - before) / 2 - nanoseconds(wall)};
+    Clocks clocks = {0};
+    for (int32_t i = 0; i < TRIES && !clocks.known; i++) {
+        FlTime before = fl_net_now();
+        struct timespec wall;
+        (void)clock_gettime(CLOCK_REALTIME, &wall);
+        clocks.now = fl_net_now();
+        clocks.known = fl__clocks_pair(before, nanoseconds(wall), clocks.now, &clocks.offset);
+    }
     return clocks;
 }
 
@@ -43,7 +57,7 @@ bool fl__stamp_plausible(FlTime stamp, FlTime empty_at, FlTime now)
 static FlTime arrival_of(FlNet *net, FlTime wall_stamp, const Clocks *clocks)
 {
     FlTime stamp = wall_stamp + clocks->offset;
-    if (!fl__stamp_plausible(stamp, net->empty_at, clocks->now)) {
+    if (!clocks->known || !fl__stamp_plausible(stamp, net->empty_at, clocks->now)) {
         net->stats.stamp_rejected_count++;
         return clocks->now;
     }
@@ -119,7 +133,7 @@ int32_t fl_net_receive_batch(FlNet *net, FlDatagram *out, int32_t capacity)
     FlTime start = fl_net_now();
     reset(net, wanted);
     int32_t got = receive(net, wanted);
-    Clocks clocks = got > 0 ? read_clocks() : (Clocks){0, 0};
+    Clocks clocks = got > 0 ? read_clocks() : (Clocks){0};
     int32_t count = 0;
     for (int32_t i = 0; i < got; i++) {
         struct msghdr *header = &net->messages[i].msg_hdr;

@@ -394,6 +394,18 @@ static void stamps_of_a_clock_that_was_set_are_not_believed(void **state)
     assert_false(fl__stamp_plausible(0, empty_at, now));
 }
 
+// Half of the pause would be added to every stamp of the call.
+static void clocks_read_with_a_pause_between_are_no_pair(void **state)
+{
+    (void)state;
+    FlTime offset;
+    FlTime before = FL_SEC(100);
+    assert_true(fl__clocks_pair(before, FL_SEC(900), before + FL_US(2), &offset));
+    assert_int_equal(offset, FL_US(1) - FL_SEC(800));
+    assert_false(fl__clocks_pair(before, FL_SEC(900), before + FL_MS(1), &offset));
+    assert_false(fl__clocks_pair(before, FL_SEC(900) + FL_SEC(1), before + FL_SEC(1), &offset));
+}
+
 // ---------------------------------------------------------------- waiting
 
 static void waiting_ends_at_the_deadline_and_not_before(void **state)
@@ -523,6 +535,7 @@ int main(void)
         cmocka_unit_test(an_address_out_of_reach_is_dropped_and_the_rest_sent),
         cmocka_unit_test(what_the_kernel_drops_is_counted),
         cmocka_unit_test(stamps_of_a_clock_that_was_set_are_not_believed),
+        cmocka_unit_test(clocks_read_with_a_pause_between_are_no_pair),
         cmocka_unit_test(waiting_ends_at_the_deadline_and_not_before),
         cmocka_unit_test(waiting_uses_no_processor_time),
         cmocka_unit_test(waiting_for_several_tells_which),
