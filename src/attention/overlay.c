@@ -188,12 +188,15 @@ static FlTime deadline(void *self, FlTime now)
 {
     const FlSession *session = (const FlSession *)self;
     const Overlay *o = &session->attention->overlay;
+    if (!fl__overlay_is_active(session)) { // nor is it in a crowd, which knows many entities
+        return FL_FOREVER;
+    }
     bool busy = o->sent_on_count > 0 || o->forwarded_count > 0;
     for (int32_t slot = fl__entity_after(session, 0); !busy && slot != FL__NONE;
          slot = fl__entity_after(session, slot + 1)) {
         busy = o->sources[slot].via != FL__NONE;
     }
-    return busy && fl__overlay_is_active(session) ? fl__time_max(o->next, now) : FL_FOREVER;
+    return busy ? fl__time_max(o->next, now) : FL_FOREVER;
 }
 
 // ---------------------------------------------------------------- attention, to a forwarder

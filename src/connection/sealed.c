@@ -698,7 +698,7 @@ void fl__sealed_pair_leave(FlSealPair *pair, FlTime now)
 
 bool fl__sealed_pair_ready(const FlSealPair *pair)
 {
-    return fl__seal_pair_status(pair).state == FL_SEAL_PAIR_CONNECTED;
+    return fl__seal_pair_connected(pair);
 }
 
 bool fl__sealed_pair_open(FlSession *session, FlSealPair *pair, FlAddress from,
@@ -713,7 +713,7 @@ bool fl__sealed_pair_open(FlSession *session, FlSealPair *pair, FlAddress from,
     if (drop != FL_SEAL_DROP_NONE) {
         return false;
     }
-    *at = fl__seal_pair_status(pair).address;
+    *at = fl__seal_pair_address(pair);
     opened->bytes = payload.bytes;
     opened->count = payload.count;
     opened->sequence = payload.sequence;

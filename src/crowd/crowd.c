@@ -77,7 +77,7 @@ static void list_tables(FlCrowd *c, Fl__Table tables[TABLES])
         {(void **)&c->due, lights * sizeof(FlTime)},
         {(void **)&c->pending, pairs * sizeof(FlTime)},
         {(void **)&c->arrived, pairs * sizeof(FlTime)},
-        {(void **)&c->sources, (size_t)def->focus_count * sizeof(FlCrowdSource)},
+        {(void **)&c->sources, (size_t)fl__crowd_source_places(def) * sizeof(FlCrowdSource)},
         {(void **)&c->chosen, (size_t)def->focus_count * sizeof(int32_t)},
         {(void **)&c->watchers, (size_t)def->stream_capacity * sizeof(FlCrowdWatcher)},
         {(void **)&c->plan.seat_of, members * sizeof(int16_t)},
@@ -123,7 +123,7 @@ static void start(FlCrowd *c, FlTime now)
         c->pending[i] = INT64_MIN;
         c->arrived[i] = INT64_MIN;
     }
-    for (int32_t i = 0; i < c->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&c->def); i++) {
         c->sources[i].of = FL__NOBODY;
     }
     for (int32_t i = 0; i < c->def.stream_capacity; i++) {

@@ -247,7 +247,7 @@ FlResult fl__crowd_view(const FlCrowd *crowd, uint32_t number, bool motion, FlCr
     }
     const FlCrowdKnown *known = &crowd->known[of];
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
-    view->watched = source != NULL && (source->received != INT64_MIN || source->still != INT64_MIN);
+    view->watched = source != NULL && source->ends == FL_FOREVER && source->came != INT64_MIN;
     view->stamp = known->stamp;
     view->arrived = crowd->more[of].arrived;
     view->via = known->via;

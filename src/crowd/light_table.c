@@ -36,7 +36,7 @@ static bool is_needed(const FlCrowd *crowd, int32_t member)
     const FlCrowdLight *light = fl__crowd_light(crowd, member);
     bool planned = light != NULL ? light->planned : is_planned(crowd, member);
     bool asked = false;
-    for (int32_t i = 0; i < crowd->def.focus_count && !asked; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def) && !asked; i++) {
         const FlCrowdSource *source = &crowd->sources[i];
         asked = source->of != FL__NOBODY && source->via == member;
     }
@@ -57,7 +57,7 @@ static bool ask(FlCrowd *crowd, int32_t member, FlTime now)
 // Whom we ask for updates comes first: there is haste.
 static bool want_source(FlCrowd *crowd, FlTime now, int32_t *member)
 {
-    for (int32_t i = 0; i < crowd->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
         const FlCrowdSource *source = &crowd->sources[i];
         int32_t owner = source->of != FL__NOBODY ? fl__crowd_owner(crowd, source->of) : FL__NOBODY;
         if (owner == FL__NOBODY) {
@@ -223,7 +223,7 @@ FlResult fl__crowd_light_open(FlCrowd *crowd, int32_t member, FlTime now)
 // What went to a member before did not arrive: LOOKs go again at once.
 static void look_again(FlCrowd *crowd, int32_t via)
 {
-    for (int32_t i = 0; i < crowd->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
         FlCrowdSource *source = &crowd->sources[i];
         if (source->of != FL__NOBODY && source->via == via && source->asked == FL_FOREVER) {
             source->look_due = INT64_MIN;

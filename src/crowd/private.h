@@ -26,6 +26,7 @@
 #define FL__HEARTBEAT_NS FL_SEC(1) // between two words on how we are
 #define FL__WATCHER_NS FL_SEC(7)   // a watcher that is silent for so long looks no more
 #define FL__WATCH_EVERY FL_MS(100)
+#define FL__LEAVES_NS FL_SEC(1) // whoever was sent on is served meanwhile
 #define FL__MISSED 4 // carriers named in one MISSED
 
 // ---------------------------------------------------------------- light connections
@@ -69,8 +70,7 @@ typedef struct FlCrowdSource {
     int32_t of;         // its number; FL__NOBODY: free
     uint16_t epoch;     // of what is packed here
     int32_t via;        // whom we ask
-    int32_t before;     // whom we asked before, or FL__NOBODY
-    FlTime still;       // it still sends: an update came by `before` then; INT64_MIN: none
+    int32_t before;     // whom we asked before, who serves us until `via` does; or FL__NOBODY
     int32_t other;      // whom we may ask instead, or FL__NOBODY
     int32_t avoid;      // who was no good, or FL__NOBODY
     FlTime asked;       // the first time that `via` could hear it; FL_FOREVER: not yet
@@ -78,6 +78,8 @@ typedef struct FlCrowdSource {
     FlTime open_within; // for a light connection to `via` that does not open
     FlTime begun;       // we watch it since then
     FlTime received;    // an update came by `via`; INT64_MIN: none yet
+    FlTime came;        // or by whom we asked before; INT64_MIN: none lately
+    FlTime ends;        // it is watched no more, and passed on until then; FL_FOREVER: watched
     FlTime look_due;
     bool lost;                           // it came, and then no more
     FlTime resting;                      // no member could serve us: until then we do not ask
@@ -97,6 +99,7 @@ typedef struct FlCrowdWatcher {
     FlTime sent;    // the stamp of what it got last; INT64_MIN: nothing
     FlTime next;    // and not before
     FlTime sent_up; // to a better source, last; 0: never
+    FlTime leaves;  // it was sent on, and is served until then; FL_FOREVER: it was not
     FlTime guided;  // the time of the guidance that it got last; INT64_MIN: none
     uint8_t attention;
     bool forwarded; // of others
@@ -167,6 +170,7 @@ struct FlCrowd {
     int32_t wanted_next;  // and fl__crowd_next_to_open
     int32_t *chosen;      // space for choosing what to watch
     int32_t watcher_end;  // watchers from here on are free
+    int32_t leaving;      // watchers that were sent on
     FlTime promote_due;   // a watcher may be sent up the tree then
     int32_t helper_turn;  // whose turn it is among watchers, when none has upload to spare
     bool looked;          // attention has changed
@@ -190,6 +194,9 @@ int32_t fl__crowd_owned(const FlCrowd *crowd, int32_t member, int32_t of);
 
 /// Ours, as it travels; NULL: nothing yet.
 FlCrowdOwn *fl__crowd_own(const FlCrowd *crowd, int32_t of);
+
+/// Places for those that we watch, and for as many that we watched, and pass on for a moment.
+int32_t fl__crowd_source_places(const FlCrowdDef *def);
 
 /// As whom we watch an entity, or NULL.
 FlCrowdSource *fl__crowd_source(const FlCrowd *crowd, int32_t of);
@@ -248,7 +255,13 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attenti
 /// Ends those who look no more, and sends on those who are too many.
 void fl__crowd_serve(FlCrowd *crowd, FlTime now);
 
-/// We have no more updates of `of` to pass on.
+/// We will have no more updates of `of` to pass on: its watchers are sent on. False: there are none.
+bool fl__crowd_hand_on(FlCrowd *crowd, int32_t of, FlTime now);
+
+/// Whether any watcher gets its updates by us.
+bool fl__crowd_is_served(const FlCrowd *crowd, int32_t of);
+
+/// We have none any more.
 void fl__crowd_serve_no_more(FlCrowd *crowd, int32_t of);
 
 /// We have lost the source of `of`: its watchers learn that we are there.

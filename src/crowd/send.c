@@ -142,7 +142,7 @@ static void write_looks(Writing *out)
         out->light->look_end = FL__NOBODY;
     }
     // The first one goes with the greeting: it saves a way where the other end is ready.
-    for (int32_t i = 0; i < crowd->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
         FlCrowdSource *source = &crowd->sources[i];
         bool due = source->of != FL__NOBODY && source->via == out->light->member &&
                    out->now >= source->look_due;
@@ -577,7 +577,7 @@ static FlTime light_due(const FlCrowd *crowd, const FlCrowdLight *light, FlTime 
     FlTime due = fl_time_add(light->heartbeat_due, ride);
     FlTime batch = light->reached ? light->batch_due : FL_FOREVER;
     due = fl_time_min(batch, due);
-    for (int32_t i = 0; i < crowd->def.focus_count && light->reached; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def) && light->reached; i++) {
         const FlCrowdSource *source = &crowd->sources[i];
         if (source->of != FL__NOBODY && source->via == light->member) {
             FlTime wait = source->received != INT64_MIN ? ride : 0;

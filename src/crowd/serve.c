@@ -13,6 +13,7 @@
 #define PROMOTE_EVERY FL_MS(300)
 #define PROMOTE_AGAIN FL_SEC(3)
 #define PROMOTE_MORE 6
+#define SPARE_ABOVE 2
 #define OTHERS_OVER_S 2.0
 #define ASKED_WITHIN FL_MS(500)
 #define ASKED_AT_MOST 16  // in so long, over one light connection; who asks more often asks in vain
@@ -68,7 +69,8 @@ static int32_t bearable(const FlCrowd *crowd)
     if (def->upload_bytes_s > 0.0 && def->shared) { // otherwise no other could, anyway
         double others = fmax(crowd->batch_bytes_s, crowd->other_bytes_s);
         double left = def->upload_bytes_s * UPLOAD_SHARE - others;
-        double streams = left / stream_bytes_s(crowd) - crowd->stats.watchers;
+        int32_t stay = crowd->stats.watchers - crowd->leaving;
+        double streams = left / stream_bytes_s(crowd) - stay;
         more = streams < more ? (int32_t)floor(streams) : more;
     }
     return more;
@@ -81,7 +83,8 @@ static int32_t lights_beyond(const FlCrowd *crowd)
     int32_t serving = 0;
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
         const FlCrowdWatcher *watcher = &crowd->watchers[i];
-        serving += watcher->of != FL__NOBODY && !crowd->lights[watcher->light].planned ? 1 : 0;
+        bool stays = watcher->of != FL__NOBODY && watcher->leaves == FL_FOREVER;
+        serving += stays && !crowd->lights[watcher->light].planned ? 1 : 0;
     }
     int32_t lights = crowd->def.light_capacity - crowd->neighbour_count;
     return serving + fl__crowd_lights_kept(crowd) - lights;
@@ -127,6 +130,7 @@ static void send_away(FlCrowd *crowd, int32_t of, int32_t light)
 static void watcher_end(FlCrowd *crowd, FlCrowdWatcher *watcher)
 {
     crowd->stats.passed_on -= watcher->forwarded ? 1 : 0;
+    crowd->leaving -= watcher->leaves != FL_FOREVER ? 1 : 0;
     watcher->of = FL__NOBODY;
     crowd->stats.watchers--;
     while (crowd->watcher_end > 0 && crowd->watchers[crowd->watcher_end - 1].of == FL__NOBODY) {
@@ -156,6 +160,7 @@ static FlCrowdWatcher *watcher_begin(FlCrowd *crowd, int32_t of, int32_t light)
     crowd->watcher_end = at == crowd->watcher_end ? at + 1 : crowd->watcher_end;
     FlCrowdWatcher fresh = {.of = of, .light = light, .sent = INT64_MIN, .next = INT64_MIN};
     fresh.guided = INT64_MIN;
+    fresh.leaves = FL_FOREVER;
     fresh.forwarded = crowd->known[of].owner != crowd->def.self;
     crowd->watchers[at] = fresh;
     crowd->stats.watchers++;
@@ -208,7 +213,7 @@ typedef struct Errand {
 // Not too far away, and not the one who asks.
 static bool can_help(const FlCrowd *crowd, const FlCrowdWatcher *watcher, const Errand *errand)
 {
-    if (watcher->of != errand->of) {
+    if (watcher->of != errand->of || watcher->leaves != FL_FOREVER) {
         return false;
     }
     const FlCrowdLight *light = &crowd->lights[watcher->light];
@@ -276,7 +281,8 @@ static FlCrowdWatcher *find_least(const FlCrowd *crowd, int32_t of)
     FlCrowdWatcher *least = NULL;
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
         FlCrowdWatcher *watcher = &crowd->watchers[i];
-        if (watcher->of == FL__NOBODY || (of != FL__NOBODY && watcher->of != of)) {
+        if (watcher->of == FL__NOBODY || (of != FL__NOBODY && watcher->of != of) ||
+            watcher->leaves != FL_FOREVER) {
             continue;
         }
         bool less = least == NULL || help_of(crowd, watcher->light) < help_of(crowd, least->light);
@@ -285,37 +291,67 @@ static FlCrowdWatcher *find_least(const FlCrowd *crowd, int32_t of)
     return least;
 }
 
+// It is sent on, and served until it has another source: no update is missed.
+static void leave(FlCrowd *crowd, FlCrowdWatcher *watcher, FlTime now)
+{
+    if (watcher->leaves == FL_FOREVER) {
+        watcher->leaves = fl_time_add(now, FL__LEAVES_NS);
+        crowd->leaving++;
+    }
+}
+
 // Batches have grown, or light connections are needed elsewhere: one watcher has to ask another
 // member.
-static void shed(FlCrowd *crowd)
+static void shed(FlCrowd *crowd, FlTime now)
 {
     bool fine = bearable(crowd) >= -1 && lights_beyond(crowd) <= 0; // one too many is within bounds
     FlCrowdWatcher *least = find_least(crowd, FL__NOBODY);
     if (crowd->def.extra_ns == 0 || least == NULL || fine) {
         return;
     }
-    int32_t of = least->of;
-    int32_t light = least->light;
-    watcher_end(crowd, least);
-    send_on(crowd, of, light, FL__NOBODY);
+    leave(crowd, least, now);
+    send_on(crowd, least->of, least->light, FL__NOBODY);
 }
 
 // It makes room for a member who can do more.
-static bool make_room(FlCrowd *crowd, int32_t of, int32_t light)
+static bool make_room(FlCrowd *crowd, int32_t of, int32_t light, FlTime now)
 {
     FlCrowdWatcher *least = find_least(crowd, of);
     if (least == NULL || help_of(crowd, least->light) >= help_of(crowd, light)) {
         return false;
     }
     int32_t gone = least->light;
-    watcher_end(crowd, least);
+    if (crowd->stats.watchers < crowd->def.stream_capacity) {
+        leave(crowd, least, now);
+    } else {
+        watcher_end(crowd, least);
+    }
     FlCrowdWatcher *fresh = watcher_begin(crowd, of, light);
-    fresh->looked = crowd->lights[light].received_at;
+    fresh->looked = now;
     send_on(crowd, of, gone, FL__NOBODY);
     return true;
 }
 
-// Whoever can do more for others than we is nearer to the owner than we: then the tree is shallow.
+// Whoever can do more for others than we is nearer to the owner than we, and so is everybody whom our
+// own source has upload for: then the tree is shallow.
+static bool goes_up(const FlCrowd *crowd, const FlCrowdWatcher *watcher, int32_t own, FlTime now)
+{
+    bool lately = watcher->sent_up != 0 && fl_span(now, watcher->sent_up) < PROMOTE_AGAIN;
+    if (watcher->of == FL__NOBODY || !watcher->forwarded || lately ||
+        watcher->leaves != FL_FOREVER) {
+        return false;
+    }
+    const FlCrowdSource *source = fl__crowd_source(crowd, watcher->of);
+    if (source == NULL || source->received == INT64_MIN ||
+        source->via == crowd->lights[watcher->light].member) {
+        return false;
+    }
+    const FlCrowdLight *above = fl__crowd_light(crowd, source->via);
+    int32_t help = help_of(crowd, watcher->light);
+    bool room = above != NULL && above->spare - above->lent > SPARE_ABOVE;
+    return room || (help > own + PROMOTE_MORE && 2 * help > 3 * own);
+}
+
 // It is served until its next source sends.
 static void promote(FlCrowd *crowd, FlTime now)
 {
@@ -327,22 +363,18 @@ static void promote(FlCrowd *crowd, FlTime now)
     FlCrowdWatcher *best = NULL;
     for (int32_t i = 0; i < crowd->watcher_end; i++) {
         FlCrowdWatcher *watcher = &crowd->watchers[i];
-        bool lately = watcher->sent_up != 0 && fl_span(now, watcher->sent_up) < PROMOTE_AGAIN;
-        if (watcher->of == FL__NOBODY || !watcher->forwarded || lately) {
-            continue;
-        }
-        const FlCrowdSource *source = fl__crowd_source(crowd, watcher->of);
-        int32_t help = help_of(crowd, watcher->light);
-        bool fine = source != NULL && source->received != INT64_MIN &&
-                    source->via != crowd->lights[watcher->light].member &&
-                    help > own + PROMOTE_MORE && 2 * help > 3 * own;
-        bool more = fine && (best == NULL || help > help_of(crowd, best->light));
+        bool more = goes_up(crowd, watcher, own, now) &&
+                    (best == NULL || help_of(crowd, watcher->light) > help_of(crowd, best->light));
         best = more ? watcher : best;
     }
     if (best != NULL) {
         FlCrowdRedirect up = {.of = best->of, .light = best->light, .count = 1};
         up.to[0] = fl__crowd_source(crowd, best->of)->via;
         queue_redirect(crowd, &up);
+        FlCrowdLight *above = fl__crowd_light(crowd, up.to[0]);
+        if (above != NULL) {
+            above->lent++;
+        }
         best->sent_up = now;
     }
 }
@@ -353,8 +385,8 @@ static bool have(const FlCrowd *crowd, int32_t of, FlTime now)
 {
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
     return crowd->known[of].owner == crowd->def.self ||
-           (source != NULL && source->stamp != INT64_MIN &&
-            fl_span(now, fl__time_max(source->received, source->still)) < crowd->def.silence_ns);
+           (source != NULL && source->ends == FL_FOREVER && source->came != INT64_MIN &&
+            fl_span(now, source->came) < crowd->def.silence_ns);
 }
 
 // A member was no good to who asks now: it gets no more work until it says that it can bear some.
@@ -379,6 +411,17 @@ static bool may_ask(FlCrowdLight *light, FlTime now)
     return light->asked <= ASKED_AT_MOST;
 }
 
+// Who was sent on found none.
+static void keep_or_send_on(FlCrowd *crowd, FlCrowdWatcher *watcher, FlTime now)
+{
+    if (have(crowd, watcher->of, now) && bearable(crowd) > 0) {
+        watcher->leaves = FL_FOREVER;
+        crowd->leaving--;
+    } else {
+        send_on(crowd, watcher->of, watcher->light, FL__NOBODY);
+    }
+}
+
 void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attention, int32_t avoid,
                       FlTime now)
 {
@@ -392,9 +435,13 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attenti
     if (watcher != NULL) {
         watcher->looked = now;
         watcher->attention = attention;
+    }
+    bool stays = watcher != NULL && watcher->leaves == FL_FOREVER;
+    if (stays || !may_ask(&crowd->lights[light], now)) {
         return;
     }
-    if (!may_ask(&crowd->lights[light], now)) {
+    if (watcher != NULL) { // it came back
+        keep_or_send_on(crowd, watcher, now);
         return;
     }
     if (crowd->lights[light].asked == 1) {
@@ -410,7 +457,7 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attenti
     bool room = crowd->lights[light].planned || lights_beyond(crowd) < 0;
     bool bears = bearable(crowd) > 0 && (room || crowd->def.extra_ns == 0);
     if (!bears && crowd->def.extra_ns > 0) {
-        if (!make_room(crowd, of, light)) {
+        if (!make_room(crowd, of, light, now)) {
             send_on(crowd, of, light, avoid);
         }
         return;
@@ -421,6 +468,46 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attenti
         watcher->attention = attention;
         fl__crowd_wake(crowd, light);
     }
+}
+
+bool fl__crowd_is_served(const FlCrowd *crowd, int32_t of)
+{
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        if (crowd->watchers[i].of == of) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The one who can do most for others asks our own source, in our place; the others ask that one, or
+// our source as well.
+bool fl__crowd_hand_on(FlCrowd *crowd, int32_t of, FlTime now)
+{
+    const FlCrowdSource *source = fl__crowd_source(crowd, of);
+    FlCrowdWatcher *best = NULL;
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        FlCrowdWatcher *watcher = &crowd->watchers[i];
+        bool more = watcher->of == of && watcher->leaves == FL_FOREVER &&
+                    (best == NULL || help_of(crowd, watcher->light) > help_of(crowd, best->light));
+        best = more ? watcher : best;
+    }
+    for (int32_t i = 0; i < crowd->watcher_end; i++) {
+        FlCrowdWatcher *watcher = &crowd->watchers[i];
+        if (watcher->of != of || watcher->leaves != FL_FOREVER) {
+            continue;
+        }
+        FlCrowdRedirect redirect = {.of = of, .light = watcher->light, .count = 1};
+        redirect.to[0] = source->via;
+        if (watcher != best && left_of(crowd, best) > 0) {
+            redirect.to[redirect.count++] = source->via;
+            redirect.to[0] = crowd->lights[best->light].member;
+            crowd->lights[best->light].lent++;
+        }
+        queue_redirect(crowd, &redirect);
+        leave(crowd, watcher, now);
+    }
+    return fl__crowd_is_served(crowd, of);
 }
 
 void fl__crowd_serve_no_more(FlCrowd *crowd, int32_t of)
@@ -447,11 +534,17 @@ void fl__crowd_serve_heartbeat(FlCrowd *crowd, int32_t of)
 
 void fl__crowd_serve(FlCrowd *crowd, FlTime now)
 {
-    shed(crowd);
+    shed(crowd, now);
     promote(crowd, now);
     for (int32_t i = crowd->watcher_end - 1; i >= 0; i--) {
         FlCrowdWatcher *watcher = &crowd->watchers[i];
-        if (watcher->of != FL__NOBODY && fl_span(now, watcher->looked) > FL__WATCHER_NS) {
+        if (watcher->of == FL__NOBODY) {
+            continue;
+        }
+        if (now >= watcher->leaves) {
+            send_away(crowd, watcher->of, watcher->light); // if it came back
+            watcher_end(crowd, watcher);
+        } else if (fl_span(now, watcher->looked) > FL__WATCHER_NS) {
             watcher_end(crowd, watcher);
         }
     }

@@ -26,6 +26,11 @@ FlCrowdOwn *fl__crowd_own(const FlCrowd *crowd, int32_t of)
     return NULL;
 }
 
+int32_t fl__crowd_source_places(const FlCrowdDef *def)
+{
+    return def->shared ? 2 * def->focus_count : def->focus_count;
+}
+
 FlCrowdSource *fl__crowd_source(const FlCrowd *crowd, int32_t of)
 {
     int32_t at = crowd->known[of].source;

@@ -25,8 +25,8 @@
 
 static void ask_via(FlCrowd *crowd, FlCrowdSource *source, int32_t via, FlTime now)
 {
-    source->before = source->via;
-    source->still = INT64_MIN;
+    bool left = source->received != INT64_MIN || source->came == INT64_MIN;
+    source->before = left ? source->via : source->before; // who serves us until `via` does
     source->via = via;
     source->since = now;
     source->asked = FL_FOREVER;
@@ -45,7 +45,8 @@ static void ask_via(FlCrowd *crowd, FlCrowdSource *source, int32_t via, FlTime n
 static void begin(FlCrowd *crowd, FlCrowdSource *source, int32_t of, FlTime now)
 {
     FlCrowdSource fresh = {.of = of, .via = FL__NOBODY, .other = FL__NOBODY, .avoid = FL__NOBODY};
-    fresh.stamp = INT64_MIN;
+    fresh.stamp = fresh.came = fresh.received = INT64_MIN;
+    fresh.ends = FL_FOREVER;
     fresh.begun = now;
     *source = fresh;
     crowd->known[of].source = (int16_t)(source - crowd->sources);
@@ -69,20 +70,38 @@ static void end(FlCrowd *crowd, FlCrowdSource *source)
         fl__crowd_keep(crowd, source->of, source->stamp, source->packed, source->packed_bytes);
     }
     crowd->known[source->of].source = FL__NOBODY;
+    source->of = FL__NOBODY;
+}
+
+// Those to whom we pass it on find another source first.
+static void watch_no_more(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
+{
     if (crowd->watched_fn != NULL) {
         crowd->watched_fn(crowd->watched_ctx, (uint32_t)source->of, false);
     }
-    source->of = FL__NOBODY;
     crowd->stats.sources--;
+    source->ends = fl_time_add(now, FL__LEAVES_NS);
+    if (source->received == INT64_MIN || !fl__crowd_hand_on(crowd, source->of, now)) {
+        end(crowd, source);
+    }
 }
 
+static void watch_again(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
+{
+    source->ends = FL_FOREVER;
+    source->begun = now;
+    crowd->stats.sources++;
+    if (crowd->watched_fn != NULL) {
+        crowd->watched_fn(crowd->watched_ctx, (uint32_t)source->of, true);
+    }
+}
 // A glance costs an introduction: who is watched stays so for a while, and then unless another
 // else is looked at clearly more.
 static float worth(const FlCrowd *crowd, int32_t of, FlTime now)
 {
     float value = crowd->looks[of].attention;
     const FlCrowdSource *source = fl__crowd_source(crowd, of);
-    if (source == NULL) {
+    if (source == NULL || source->ends != FL_FOREVER) {
         return value;
     }
     return fl_span(now, source->begun) < STAY_AT_LEAST ? HUGE_WORTH : value * STAY_FACTOR;
@@ -106,6 +125,22 @@ static int32_t rank(FlCrowd *crowd, int32_t count, int32_t of, FlTime now)
     return count < room ? count + 1 : count;
 }
 
+// A place for one more. Where none is free, whoever is passed on only makes room.
+static FlCrowdSource *free_source(FlCrowd *crowd)
+{
+    FlCrowdSource *found = NULL;
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
+        FlCrowdSource *source = &crowd->sources[i];
+        if (source->of == FL__NOBODY) {
+            return source;
+        }
+        found = source->ends != FL_FOREVER ? source : found;
+    }
+    FL_ASSERT(found != NULL);
+    end(crowd, found);
+    return found;
+}
+
 static void choose(FlCrowd *crowd, FlTime now)
 {
     int32_t count = 0;
@@ -118,22 +153,21 @@ static void choose(FlCrowd *crowd, FlTime now)
     for (int32_t i = 0; i < count; i++) {
         crowd->looks[crowd->chosen[i]].chosen = true;
     }
-    for (int32_t i = 0; i < crowd->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
         FlCrowdSource *source = &crowd->sources[i];
-        if (source->of != FL__NOBODY && !crowd->looks[source->of].chosen) {
-            end(crowd, source);
+        if (source->of != FL__NOBODY && source->ends == FL_FOREVER &&
+            !crowd->looks[source->of].chosen) {
+            watch_no_more(crowd, source, now);
         }
     }
-    int32_t free_at = 0;
     for (int32_t i = 0; i < count; i++) {
         crowd->looks[crowd->chosen[i]].chosen = false;
-        if (crowd->known[crowd->chosen[i]].source != FL__NOBODY) {
-            continue;
+        FlCrowdSource *source = fl__crowd_source(crowd, crowd->chosen[i]);
+        if (source == NULL) {
+            begin(crowd, free_source(crowd), crowd->chosen[i], now);
+        } else if (source->ends != FL_FOREVER) {
+            watch_again(crowd, source, now);
         }
-        while (crowd->sources[free_at].of != FL__NOBODY) {
-            free_at++;
-        }
-        begin(crowd, &crowd->sources[free_at], crowd->chosen[i], now);
     }
 }
 
@@ -184,8 +218,8 @@ static int32_t some_neighbour(const FlCrowd *crowd, const FlCrowdSource *source,
 // Whom we left still sends, and the one that we asked instead does not.
 static bool is_still_served(const FlCrowd *crowd, const FlCrowdSource *source, FlTime now)
 {
-    return source->received == INT64_MIN && source->still != INT64_MIN &&
-           fl_span(now, source->still) < crowd->def.silence_ns && crowd->present[source->before];
+    return source->received == INT64_MIN && source->came != INT64_MIN &&
+           fl_span(now, source->came) < crowd->def.silence_ns && crowd->present[source->before];
 }
 
 // Leaves a silent source: for the other one we know of, else for the owner, who learns whom
@@ -256,6 +290,15 @@ static bool is_far(const FlCrowd *crowd, const FlCrowdSource *source)
 
 static void look_after(FlCrowd *crowd, FlCrowdSource *source, FlTime now)
 {
+    bool passed_on = source->ends != FL_FOREVER;
+    if (passed_on && (now >= source->ends || !fl__crowd_is_served(crowd, source->of))) {
+        end(crowd, source);
+    }
+    bool came = source->came != INT64_MIN && fl_span(now, source->came) < crowd->def.silence_ns;
+    source->came = came ? source->came : INT64_MIN;
+    if (passed_on) {
+        return;
+    }
     if (fl__crowd_owner(crowd, source->of) == FL__NOBODY) {
         return; // chosen no more the next time
     }
@@ -290,11 +333,8 @@ void fl__crowd_redirected(FlCrowd *crowd, int32_t from, const FlCrowdRedirect *r
 {
     FlCrowdSource *source = fl__crowd_source(crowd, redirect->of);
     int32_t owner = fl__crowd_owner(crowd, redirect->of);
-    if (source == NULL || source->via != from || owner == FL__NOBODY) {
-        return;
-    }
-    if (is_still_served(crowd, source, now)) {
-        ask_via(crowd, source, source->before, now);
+    if (source == NULL || source->via != from || owner == FL__NOBODY ||
+        source->ends != FL_FOREVER) {
         return;
     }
     int32_t named[2] = {FL__NOBODY, FL__NOBODY};
@@ -312,6 +352,11 @@ void fl__crowd_redirected(FlCrowd *crowd, int32_t from, const FlCrowdRedirect *r
         ask_via(crowd, source, named[first], now);
         return;
     }
+    if (is_still_served(crowd, source, now)) {
+        ask_via(crowd, source, source->before, now);
+        return;
+    }
+    source->came = INT64_MIN; // it has no more
     refused(crowd, from, now);
     if (from != owner && source->tries > 0) {
         source->tries--;
@@ -340,10 +385,8 @@ void fl__crowd_streamed(FlCrowd *crowd, int32_t light, const FlUpdate *update, i
     if (update->motion.time <= source->stamp) {
         return; // nothing new: as good as silence
     }
-    if (still) { // until the next one sends; what was under way when it ended us does not count
-        bool goes_on = fl_span(now, source->since) > crowd->def.frame_ns * 3 / 2;
-        source->still = goes_on ? now : source->still;
-    } else if (source->received == INT64_MIN) { // it is served: no need to ask again at once
+    source->came = now;
+    if (!still && source->received == INT64_MIN) { // it is served: no need to ask again at once
         source->asked = source->asked == FL_FOREVER ? now : source->asked;
         source->look_due = fl_time_add(now, LOOK_EVERY);
     }
@@ -369,7 +412,7 @@ void fl__crowd_watch(FlCrowd *crowd, FlTime now)
         crowd->looked = false;
         choose(crowd, now);
     }
-    for (int32_t i = 0; i < crowd->def.focus_count; i++) {
+    for (int32_t i = 0; i < fl__crowd_source_places(&crowd->def); i++) {
         if (crowd->sources[i].of != FL__NOBODY) {
             look_after(crowd, &crowd->sources[i], now);
         }

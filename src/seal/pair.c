@@ -625,6 +625,16 @@ FlSealPairStatus fl__seal_pair_status(const FlSealPair *pair)
     return status;
 }
 
+bool fl__seal_pair_connected(const FlSealPair *pair)
+{
+    return pair->state == FL_SEAL_PAIR_CONNECTED;
+}
+
+FlAddress fl__seal_pair_address(const FlSealPair *pair)
+{
+    return pair->address;
+}
+
 FlResult fl__seal_pair_binding(const FlSealPair *pair, uint8_t binding[FL_SEAL_BINDING_BYTES])
 {
     memset(binding, 0, FL_SEAL_BINDING_BYTES);

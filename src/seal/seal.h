@@ -142,6 +142,10 @@ typedef struct FlSealPairStatus {
 
 FlSealPairStatus fl__seal_pair_status(const FlSealPair *pair);
 
+/// What every packet asks of it: whether it is connected, and where the peer is.
+bool fl__seal_pair_connected(const FlSealPair *pair);
+FlAddress fl__seal_pair_address(const FlSealPair *pair);
+
 /// A value that both ends have in common, and secret to all others, other for every agreement: sign
 /// or compare it, by an identity that your game has, to exclude a man in the middle. A renewal
 /// changes it. Errors: FL_STALE_ID (no keys yet).
