@@ -59,9 +59,9 @@ void fl__attention_destroy(FlSession *session)
     }
 }
 
-size_t fl__attention_entity_bytes(void)
+size_t fl__attention_entity_bytes(const FlSessionDef *def)
 {
-    return sizeof(Look) + sizeof(Source);
+    return sizeof(Look) + (fl__overlay_has_sources(def) ? sizeof(Source) : 0);
 }
 
 // ---------------------------------------------------------------- ours

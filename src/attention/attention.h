@@ -8,7 +8,7 @@ extern const Feature fl__feature_attention, fl__feature_overlay;
 
 FlResult fl__attention_create(FlSession *session);
 void fl__attention_destroy(FlSession *session);
-size_t fl__attention_entity_bytes(void);
+size_t fl__attention_entity_bytes(const FlSessionDef *def);
 size_t fl__attention_connection_bytes(void);
 
 /// How much we look at an entity, as the game said it last.

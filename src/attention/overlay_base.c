@@ -85,8 +85,9 @@ int32_t fl__overlay_room(const FlSession *session)
 
 bool fl__overlay_delivers(const FlSession *session, int32_t slot)
 {
-    const Source *source = &session->attention->overlay.sources[slot];
-    return source->via != FL__NONE && source->delivers;
+    const Source *sources = session->attention->overlay.sources;
+    const Source *source = sources != NULL ? &sources[slot] : NULL;
+    return source != NULL && source->via != FL__NONE && source->delivers;
 }
 
 uint8_t fl__overlay_forwarded_value(const FlSession *session, int32_t slot)
@@ -106,11 +107,18 @@ uint8_t fl__overlay_forwarded_value(const FlSession *session, int32_t slot)
 
 enum { TABLES = 5 };
 
+// A crowd has an overlay of its own.
+bool fl__overlay_has_sources(const FlSessionDef *def)
+{
+    return def->topology != FL_TOPOLOGY_CROWD;
+}
+
 static void list_tables(Overlay *o, const FlSession *session, Fl__Table tables[TABLES])
 {
     size_t connections = (size_t)session->connection_count;
+    size_t entities = fl__overlay_has_sources(&session->def) ? (size_t)session->def.entity_capacity : 0;
     Fl__Table all[TABLES] = {
-        {(void **)&o->sources, (size_t)session->def.entity_capacity * sizeof(Source)},
+        {(void **)&o->sources, entities * sizeof(Source)},
         {(void **)&o->due.words, (size_t)session->entity_words * sizeof(uint64_t)},
         {(void **)&o->sent_on, (size_t)o->pairs * sizeof(SentOn)},
         {(void **)&o->forwarded, (size_t)o->pairs * sizeof(Forwarded)},
@@ -129,7 +137,7 @@ FlResult fl__overlay_create(FlSession *session)
         return FL_NO_MEMORY;
     }
     Source none = {.via = FL__NONE, .tell = FL__NONE, .sent = UNSENT, .avoid = FL__NONE};
-    for (int32_t i = 0; i < session->def.entity_capacity; i++) {
+    for (int32_t i = 0; o->sources != NULL && i < session->def.entity_capacity; i++) {
         o->sources[i] = none;
     }
     for (int32_t i = 0; i < session->connection_count; i++) {

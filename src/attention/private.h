@@ -57,7 +57,7 @@ typedef struct Helper {
 } Helper;
 
 typedef struct Overlay {
-    Source *sources; // [entity slot]
+    Source *sources; // [entity slot]; NULL: a crowd's
     HintsDue due;    // by slot: a source is to learn how much we look
     SentOn *sent_on; // [pairs]
     int32_t sent_on_count;
@@ -86,6 +86,7 @@ void fl__attention_refresh(FlSession *session, int32_t slot);
 #define LOOKS_MUCH 64
 
 bool fl__overlay_is_active(const FlSession *session);
+bool fl__overlay_has_sources(const FlSessionDef *def);
 FlResult fl__overlay_create(FlSession *session);
 void fl__overlay_destroy(FlSession *session);
 

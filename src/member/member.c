@@ -10,19 +10,27 @@
 
 enum { TABLES = 8 };
 
+// What a host knows of pairs takes a bit for each: 0.5 MB with a thousand members. A crowd's member
+// that cannot take over needs none of it.
+static bool has_host_rows(const FlSessionDef *def)
+{
+    return def->topology != FL_TOPOLOGY_CROWD || fl__may_lead(def);
+}
+
 static void list_tables(Members *m, const FlSession *session, Fl__Table tables[TABLES])
 {
     size_t members = (size_t)session->member_count;
     size_t connections = (size_t)session->connection_count;
     size_t words = (size_t)session->member_words * sizeof(uint64_t);
+    size_t rows = has_host_rows(&session->def) ? members : 0;
     Fl__Table all[TABLES] = {
         {(void **)&m->all, members * sizeof(Member)},
         {(void **)&m->handshakes, connections * sizeof(Handshake)},
         {(void **)&m->due, connections * words},
-        {(void **)&m->direct, members * words},
-        {(void **)&m->reach_due, members * words},
-        {(void **)&m->introductions_due, members * words},
-        {(void **)&m->renewals_due, members * words},
+        {(void **)&m->direct, rows * words},
+        {(void **)&m->reach_due, rows * words},
+        {(void **)&m->introductions_due, rows * words},
+        {(void **)&m->renewals_due, rows * words},
         {(void **)&m->goodbyes, connections * sizeof(Goodbye)},
     };
     memcpy(tables, all, sizeof all);
@@ -100,7 +108,7 @@ size_t fl__members_bytes(const FlSessionDef *def)
 {
     size_t members = (size_t)def->peer_capacity + 1;
     size_t words = (size_t)fl__bit_words((int32_t)members) * sizeof(uint64_t);
-    return sizeof(Members) + members * (sizeof(Member) + 4 * words);
+    return sizeof(Members) + members * (sizeof(Member) + (has_host_rows(def) ? 4 * words : 0));
 }
 
 size_t fl__members_connection_bytes(const FlSessionDef *def)

@@ -63,7 +63,8 @@ static void want(FlSession *session, int32_t one, int32_t other, FlTime now)
         fl__connection_changed(session, CHANGE_CONNECTION_READY,
                                fl__member(session, one)->connection, now);
     }
-    bool fine = session->topology != FL_TOPOLOGY_STAR && one != other && other != session->self &&
+    bool fine = session->topology != FL_TOPOLOGY_STAR && session->members->direct != NULL &&
+                one != other && other != session->self &&
                 fl__member(session, one)->present && fl__member(session, other)->present;
     if (fine && fl__member(session, one)->connection != FL__NONE && may_want(session, one, now)) {
         fl__bit_set(introductions_due_of(session, one), other);
@@ -277,8 +278,8 @@ static void introduce_successors(FlSession *session, FlTime now)
 
 static bool reach_received(FlSession *session, int32_t from, const ReachMessage *reach)
 {
-    if (session->topology == FL_TOPOLOGY_STAR) {
-        return false; // that topology has no introductions, so no sender writes that
+    if (session->topology == FL_TOPOLOGY_STAR || session->members->direct == NULL) {
+        return false; // that topology has no introductions, so no sender writes that; nor to us
     }
     const Member *member = fl__member(session, reach->member);
     if (!member->present || member->incarnation != reach->incarnation) {
@@ -323,7 +324,7 @@ const uint64_t *fl__reach_changed(const FlSession *session, int32_t owner)
 
 bool fl__member_without_us(const FlSession *session, int32_t owner, int32_t member)
 {
-    return session->topology != FL_TOPOLOGY_CROWD &&
+    return session->topology != FL_TOPOLOGY_CROWD && session->members->direct != NULL &&
            fl__bit_get(&session->members->direct[owner * session->member_words], member);
 }
 
@@ -618,7 +619,7 @@ static bool message(void *self, MessageIn *in)
 static void changed(void *self, const Change *change)
 {
     FlSession *session = (FlSession *)self;
-    if (change->kind == CHANGE_MEMBER_LEFT) {
+    if (change->kind == CHANGE_MEMBER_LEFT && session->members->direct != NULL) {
         memset(&session->members->direct[change->member * session->member_words], 0,
                (size_t)session->member_words * sizeof(uint64_t));
         for (int32_t i = 0; i < session->member_count; i++) {

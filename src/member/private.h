@@ -123,6 +123,7 @@ struct Members {
     Handshake *handshakes;       // [connection]
     uint64_t *due;               // [connection][member_words]: whose announcement is due
     uint64_t *direct;            // host: [member][member_words]: who reaches whom without us,
+                                 // NULL, as the next three, where we never will be;
     uint64_t *reach_due;         // and of what owner that has changed, for whom (reach_next),
     uint64_t *introductions_due; // and who is to be introduced to whom,
     uint64_t *renewals_due;      // if only for new keys

@@ -176,7 +176,7 @@ FlSessionMemory fl__session_memory(const FlSessionDef *def)
                       fl__members_connection_bytes(def) + entities.connection +
                       fl__guidance_connection_bytes(def) + fl__rewind_connection_bytes(def) +
                       fl__attention_connection_bytes() + fl__play_connection_bytes(def),
-        .entity = entities.entity + fl__attention_entity_bytes(),
+        .entity = entities.entity + fl__attention_entity_bytes(def),
         .pair = entities.pair + fl__rewind_pair_bytes(def),
     };
     memory.all = sizeof(FlSession) + fl__rewind_bytes(def) + fl__notices_bytes(def) +

@@ -73,6 +73,14 @@ static void look(FlCrowd *crowd, int32_t from, FlTime now)
     craft_give(&craft, crowd, from, now);
 }
 
+static void look_no_more(FlCrowd *crowd, int32_t from, FlTime now)
+{
+    Craft craft;
+    craft_begin(&craft, (uint16_t)(now / FL_MS(1)));
+    craft_look(&craft, IDOL, 0);
+    craft_give(&craft, crowd, from, now);
+}
+
 static void send_on(FlCrowd *crowd, int32_t from, int32_t to, FlTime now)
 {
     Craft craft;
@@ -128,17 +136,73 @@ static void who_is_sent_on_is_served_until_the_next_one_sends(void **state)
     fl__crowd_destroy(crowd);
 }
 
-static void who_is_refused_goes_back_to_whoever_still_serves_it(void **state)
+// Whom the next one names it asks as well; who names none is left for the one that still sends.
+static void who_is_refused_asks_others_and_then_whoever_still_serves_it(void **state)
 {
     (void)state;
-    for (int32_t late = 0; late < 2; late++) {
+    FlCrowd *crowd = watching();
+    FlTime now = NOW + 2 * FRAME;
+    send_on(crowd, IDOL, OTHER, now);
+    stream(crowd, IDOL, now + FRAME);
+    send_on(crowd, OTHER, 4, now + FRAME);
+    assert_int_equal(fl__crowd_source(crowd, IDOL)->via, 4);
+    assert_true(comes(crowd, now + FRAME));
+    stream(crowd, IDOL, now + 2 * FRAME);
+    assert_true(comes(crowd, now + 2 * FRAME));
+    send_on(crowd, 4, 0, now + 2 * FRAME);
+    assert_int_equal(fl__crowd_source(crowd, IDOL)->via, IDOL);
+    fl__crowd_destroy(crowd);
+}
+
+// It is sent to our own source, and has updates of us until it looks no more.
+static void who_watches_by_us_is_served_when_we_watch_no_more(void **state)
+{
+    (void)state;
+    for (int32_t leaves = 0; leaves < 2; leaves++) {
         FlCrowd *crowd = watching();
-        FlTime now = NOW + 2 * FRAME;
-        FlTime then = now + (late == 0 ? 2 * FRAME : FL_MS(20)); // on its way when it ended us
-        send_on(crowd, IDOL, OTHER, now);
-        stream(crowd, IDOL, then);
-        send_on(crowd, OTHER, 4, then);
-        assert_int_equal(fl__crowd_source(crowd, IDOL)->via, late == 0 ? IDOL : 4);
+        FlTime now = NOW + FL_SEC(2);
+        stream(crowd, IDOL, now - FRAME);
+        look(crowd, OTHER, now);
+        (void)drain(crowd, OTHER, now);
+        fl__crowd_look(crowd, IDOL, 0.0);
+        Sent sent = drain(crowd, OTHER, now + 2 * FRAME);
+        assert_int_equal(sent.redirects, 1);
+        assert_int_equal(sent.to, IDOL);
+        FlCrowdView view;
+        assert_int_equal(fl__crowd_view(crowd, IDOL, false, &view), FL_OK);
+        assert_false(view.watched);
+        assert_int_equal(fl__crowd_stats(crowd).sources, 0);
+        uint64_t before = fl__crowd_stats(crowd).streamed;
+        stream(crowd, IDOL, now + 3 * FRAME);
+        (void)drain(crowd, OTHER, now + 3 * FRAME);
+        assert_int_equal(fl__crowd_stats(crowd).streamed - before, 1);
+        if (leaves == 1) {
+            look_no_more(crowd, OTHER, now + 4 * FRAME);
+        }
+        (void)drain(crowd, OTHER, now + (leaves == 1 ? 6 * FRAME : 2 * FL__LEAVES_NS));
+        assert_int_equal(fl__crowd_stats(crowd).watchers, 0);
+        assert_null(fl__crowd_source(crowd, IDOL));
+        fl__crowd_destroy(crowd);
+    }
+}
+
+// Those above us have upload to spare: then there is no need for one hop more.
+static void a_watcher_rises_to_a_source_with_upload_to_spare(void **state)
+{
+    (void)state;
+    for (int32_t spare = 0; spare <= 8; spare += 8) {
+        FlCrowd *crowd = watching();
+        look(crowd, OTHER, NOW + 2 * FRAME);
+        greet(crowd, IDOL, spare, NOW + 2 * FRAME);
+        Sent all = {0};
+        for (int32_t i = 3; i < 10; i++) {
+            stream(crowd, IDOL, NOW + i * FRAME);
+            Sent sent = drain(crowd, OTHER, NOW + i * FRAME);
+            all.redirects += sent.redirects;
+            all.to = sent.redirects > 0 ? sent.to : all.to;
+        }
+        assert_int_equal(all.redirects, spare > 0 ? 1 : 0);
+        assert_int_equal(all.to, spare > 0 ? IDOL : 0);
         fl__crowd_destroy(crowd);
     }
 }
@@ -204,7 +268,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_sent_on_is_served_until_the_next_one_sends),
-        cmocka_unit_test(who_is_refused_goes_back_to_whoever_still_serves_it),
+        cmocka_unit_test(who_is_refused_asks_others_and_then_whoever_still_serves_it),
+        cmocka_unit_test(who_watches_by_us_is_served_when_we_watch_no_more),
+        cmocka_unit_test(a_watcher_rises_to_a_source_with_upload_to_spare),
         cmocka_unit_test(who_has_lost_its_source_says_so_at_once),
         cmocka_unit_test(whoever_can_do_more_than_we_is_sent_to_our_source),
         cmocka_unit_test(what_else_is_sent_is_not_left_for_watchers),
