@@ -108,7 +108,7 @@ typedef struct FlCallDef {
     X(CROWDED, "crowded", "calls not taken: no room")                                              \
     X(PASSED_ON, "passed_on", "calls and answers passed on for others")                            \
     X(ASTRAY, "astray", "calls not taken: to a thing that is not ours, or not known")              \
-    X(BLOCKED, "blocked", "calls and answers not sent: a queue was full")                          \
+    X(BLOCKED, "blocked", "calls and answers not sent: a queue or a quota was full")               \
     X(BYTES_OUT, "bytes_out", "bytes of calls and answers sent, once per link")                    \
     X(BYTES_IN, "bytes_in", "bytes of calls and answers that came in")
 

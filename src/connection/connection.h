@@ -183,6 +183,9 @@ bool fl__offset_is_sound(FlTime offset);
 /// Bytes that may go now, besides headers; below 0: nothing may. INFINITY without a limit.
 double fl__upload_left(FlSession *session, FlTime now);
 
+/// Of that, what the last second leaves, whatever the flow.
+double fl__upload_window(FlSession *session, FlTime now);
+
 /// Whether a datagram that is all headers may go: what is kept back for them has room.
 bool fl__upload_fits(FlSession *session, FlTime now, int32_t datagram_bytes);
 
@@ -194,5 +197,8 @@ void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int
 void fl__upload_update(FlSession *session);
 void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_bytes);
 double fl__upload_header_bytes(const FlSession *session);
+
+/// What a packet takes besides what it carries, about.
+double fl__upload_packet_bytes(const FlSession *session);
 
 #endif

@@ -36,6 +36,12 @@ FlBudget *fl__upload_budget(FlSession *session)
                                : session->def.tuning.link.common;
 }
 
+double fl__upload_packet_bytes(const FlSession *session)
+{
+    return session->def.tuning.link.overhead_bytes + HEADER_LINK +
+           (session->connections->sealed != NULL ? HEADER_SEAL : 0.0);
+}
+
 void fl__upload_start(FlSession *session, FlTime now)
 {
     Upload *upload = &session->connections->upload;
@@ -43,8 +49,7 @@ void fl__upload_start(FlSession *session, FlTime now)
     double burst = rate * BURST_SECONDS;
     fl__budget_init(&upload->budget, rate, burst > BURST_AT_LEAST ? burst : BURST_AT_LEAST, now);
     upload->slot = now / SLOT_NS;
-    upload->header_bytes = session->def.tuning.link.overhead_bytes + HEADER_LINK +
-                           (session->connections->sealed != NULL ? HEADER_SEAL : 0.0);
+    upload->header_bytes = fl__upload_packet_bytes(session);
 }
 
 static void clear_slot(Upload *upload, FlTime slot)
@@ -72,16 +77,24 @@ static void advance(Upload *upload, FlTime now)
     }
 }
 
-double fl__upload_left(FlSession *session, FlTime now)
+double fl__upload_window(FlSession *session, FlTime now)
 {
     Upload *upload = &session->connections->upload;
     if (!is_limited(session)) {
         return (double)INFINITY;
     }
     advance(upload, now);
-    double window = session->def.upload_bytes_s - RESERVE -
-                    (session->connections->sealed != NULL ? RESERVE_SEAL : 0.0) -
-                    (double)upload->in_window;
+    double reserve = RESERVE + (session->connections->sealed != NULL ? RESERVE_SEAL : 0.0);
+    return session->def.upload_bytes_s - reserve - (double)upload->in_window;
+}
+
+double fl__upload_left(FlSession *session, FlTime now)
+{
+    Upload *upload = &session->connections->upload;
+    double window = fl__upload_window(session, now);
+    if (!is_limited(session)) {
+        return window;
+    }
     FlBudget *budget = &upload->budget;
     budget->tokens += upload->held;
     (void)fl__budget_available(budget, now);

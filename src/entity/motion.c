@@ -52,6 +52,7 @@ static void advance(void *self, FlTime now)
         return;
     }
     fl__exporters_aim(session, now);
+    fl__relay_moves(session, now);
     if (fl_ledger_deadline(session->entities->ledger) <= time) {
         double words = UPLOAD_FOR_WORDS * session->def.upload_bytes_s;
         double left = fl__upload_left(session, now) - words;
@@ -74,8 +75,10 @@ static FlTime deadline(void *self, FlTime now)
     const FlLedger *ledger = session->entities->ledger;
     FlTime asked = ledger != NULL ? fl_ledger_deadline(ledger) : FL_FOREVER;
     // A bent clock's inverse is off by a nanosecond or so; never a moment too early.
-    return asked != FL_FOREVER ? fl_time_add(fl_session_local_time(session, asked), FL_US(1))
-                               : FL_FOREVER;
+    FlTime local = asked != FL_FOREVER
+                       ? fl_time_add(fl_session_local_time(session, asked), FL_US(1))
+                       : FL_FOREVER;
+    return fl_time_min(local, session->entities->moves_next);
 }
 
 #define TOO_OLD FL_SEC(5) // leaves ten for the way

@@ -111,7 +111,8 @@ typedef struct Stream {
     FlTime bound_next;   // when the ledger gets the bound of the other end's clock again
     TraitCache traits_sent, traits_received;
     uint32_t contradictions; // what it forwarded to us was not true
-    RelayQuota relayed;      // host
+    RelayQuota relayed;      // host: beside motion,
+    RelayQuota moved;        // and motion
 } Stream;
 
 #define KINDS_LEARNT 16 // that learn for themselves; of more, some learn together
@@ -140,6 +141,10 @@ struct Entities {
     uint64_t *state_due;    // [connection][entity_words]
     uint64_t *relay_later;  // [entity_words] host: states over their owner's quota,
     FlTime relay_next;      // and when these, and messages, are tried again
+    uint64_t *moves_later;  // [entity_words] host: updates over their owner's quota,
+    FlTime moves_next;      // when these are tried again,
+    int32_t moves_turn;     // and which of them goes first
+    FlTime short_at;        // host: when bytes were short last; INT64_MIN: never
     uint64_t *due;          // [connection][number_words]: announcements,
     uint64_t *refresh;      // and entities to ask for the state of
     const Rider *rider;     // what may go in an update's place; NULL: nothing

@@ -17,6 +17,9 @@ typedef struct RelayQuota {
 /// allows (Entities.relay_later), all that is the newest then.
 bool fl__relay_now(FlSession *session, const Entity *entity, int32_t bytes);
 
+/// Host: the same of an update, while bytes are short (Entities.moves_later).
+bool fl__relay_motion(FlSession *session, const Entity *entity, FlTime stamp, int32_t bytes);
+
 /// Host: what a member said of an entity goes to all; whether its next message may be taken.
 void fl__relay_message(FlSession *session, int32_t connection, int32_t bytes);
 bool fl__relay_has_room(const FlSession *session, int32_t connection);

@@ -84,23 +84,67 @@ int32_t fl__entity_for(FlSession *session, int32_t connection, uint32_t number, 
     return entity != NULL ? fl__slot(session, entity) : FL__NONE;
 }
 
-// Passes an update on to whom the policy says: the same bytes, unless it was re-timed.
-static void relay(FlSession *session, Entity *entity, const ReadUpdate *read, FlTime time)
+// To whom the policy says, packed anew.
+static void relay_rounded(FlSession *session, Entity *entity, const FlMotion *motion, FlTime time)
 {
-    const FlMotion *motion = &read->update.motion;
     uint32_t life = entity->detail->show.life;
-    if (session->def.tuning.time_mode == FL_TIME_GLOBAL) {
-        memcpy(entity->detail->packed, read->packed, (size_t)read->bytes);
-        entity->detail->packed_bytes = read->bytes;
-        fl__entity_export(session, entity, motion, life, time);
-        return;
-    }
     FlMotion rounded;
     bool wide;
     if (fl_update_round(&session->world, motion, &rounded, &wide) == FL_OK) {
         entity->detail->packed_bytes =
             fl__entity_pack(session, entity, &rounded, life, entity->detail->packed);
         fl__entity_export(session, entity, &rounded, life, time);
+    }
+}
+
+// Passes an update on to whom the policy says: the same bytes, unless it was re-timed.
+static void relay(FlSession *session, Entity *entity, const ReadUpdate *read, FlTime time)
+{
+    const FlMotion *motion = &read->update.motion;
+    if (!fl__relay_motion(session, entity, motion->time, read->bytes)) {
+        return;
+    }
+    if (session->def.tuning.time_mode == FL_TIME_GLOBAL) {
+        memcpy(entity->detail->packed, read->packed, (size_t)read->bytes);
+        entity->detail->packed_bytes = read->bytes;
+        fl__entity_export(session, entity, motion, entity->detail->show.life, time);
+    } else {
+        relay_rounded(session, entity, motion, time);
+    }
+}
+
+static void relay_later(FlSession *session, int32_t slot, FlTime time)
+{
+    Entity *entity = fl__entity(session, slot);
+    const Detail *detail = entity->detail;
+    fl__bit_clear(session->entities->moves_later, slot);
+    bool there = fl__is_live(entity) && detail != NULL && detail->show.update_count > 0;
+    if (!there || !fl__is_host(session) || entity->ours) {
+        return;
+    }
+    const FlMotion *motion = &detail->show.updates[detail->show.update_count - 1].motion;
+    if (fl__relay_motion(session, entity, motion->time, detail->packed_bytes)) {
+        relay_rounded(session, entity, motion, time);
+        session->entities->moves_turn = slot + 1;
+    }
+}
+
+void fl__relay_moves(FlSession *session, FlTime now)
+{
+    Entities *e = session->entities;
+    if (now < e->moves_next) {
+        return;
+    }
+    e->moves_next = FL_FOREVER;
+    FlTime time = fl_session_time(session, now);
+    int32_t turn = e->moves_turn;
+    for (int32_t pass = 0; pass < 2; pass++) {
+        int32_t end = pass == 0 ? session->def.entity_capacity : turn;
+        int32_t slot = fl__bit_next(e->moves_later, session->entity_words, pass == 0 ? turn : 0);
+        for (; slot != FL__NONE && slot < end;
+             slot = fl__bit_next(e->moves_later, session->entity_words, slot + 1)) {
+            relay_later(session, slot, time);
+        }
     }
 }
 

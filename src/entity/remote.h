@@ -36,4 +36,7 @@ bool fl__carried_refuted(FlSession *session, struct Entity *entity, const FlUpda
 void fl__carried_check(FlSession *session, int32_t connection, struct Entity *entity,
                        const FlUpdate *update);
 
+/// Host: relays what was over its owner's quota, as far as that allows now: the newest updates.
+void fl__relay_moves(FlSession *session, FlTime now);
+
 #endif

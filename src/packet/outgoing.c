@@ -147,12 +147,13 @@ static Want gathered(const FlSession *session, int32_t index, FlTime now)
 
 // ---------------------------------------------------------------- a packet
 
-// What the upload leaves of a packet's room, with so many bytes in it already. What must go first
-// fits in what is kept back for headers: what stands before it must not crowd it out.
+// What the upload leaves of a packet's room, with so many bytes in it already. Reliable data that
+// stands before has overdrawn the flow; it must not take the room as well, or a long message would
+// silence motion everywhere. What must go first fits in what is kept back for headers.
 static int32_t upload_room(FlSession *session, const Want *want, int32_t room, int32_t used,
                            FlTime now)
 {
-    double left = fl__max(fl__upload_left(session, now) - used, want->first);
+    double left = fl__max(fl__upload_window(session, now) - used, want->first);
     return left >= room ? room : (int32_t)left;
 }
 

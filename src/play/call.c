@@ -132,6 +132,10 @@ static bool receive_answer(FlSession *session, const MessageIn *in)
         if (m.version != 0) {
             fl__state_keep(session, slot, m.epoch, m.version, m.state, m.count);
         }
+        if (!fl__route_allows_answer(session, in->connection, in->bytes)) {
+            fl__calls_note(session->calls->table, FL_CALLS_BLOCKED, 1);
+            return true; // the caller asks again
+        }
         fl__calls_note(session->calls->table, FL_CALLS_PASSED_ON, 1);
         uint8_t bytes[FL_CALL_STATE_BYTES + 32];
         FlWriter w;
@@ -203,6 +207,12 @@ static bool receive_call(FlSession *session, const MessageIn *in)
     if (slot == FL__NONE || m.key.from == session->self) {
         fl__calls_note(session->calls->table, FL_CALLS_ASTRAY, 1);
         return true;
+    }
+    // Over a light connection little gets here.
+    if (in->speaker != FROM_HOST && in->connection != FL__NONE &&
+        !fl__route_allows_call(session, in->connection, in->bytes)) {
+        fl__calls_note(session->calls->table, FL_CALLS_BLOCKED, 1);
+        return true; // the caller asks again
     }
     if (entity.ours) {
         return take_call(session, slot, &m, in->now);

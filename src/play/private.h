@@ -54,11 +54,18 @@ typedef struct RoutedKind {
     bool agreed;          // all must get the same: in a star the host relays it to all
 } RoutedKind;
 
+/// So much may still be relayed: it fills up as time goes on.
+typedef struct QuotaBucket {
+    double left;
+    FlTime at; // then
+} QuotaBucket;
+
 /// What is relayed for one member.
 typedef struct RouteQuota {
-    double bytes; // left
-    FlTime at;    // then
-    FlTime until; // nothing more is taken before
+    QuotaBucket bytes;
+    QuotaBucket places;  // in receivers' windows, of what is not ordered
+    QuotaBucket answers; // to calls
+    FlTime until;        // nothing more is taken before, but answers
 } RouteQuota;
 
 #define ROUTE_LOG_BYTES 65536u
@@ -242,8 +249,11 @@ void fl__routes_advance(FlSession *session, FlTime now);
 FlTime fl__routes_deadline(const FlSession *session);
 bool fl__route_is_free(const FlSession *session, int32_t connection); // messages are taken from it
 
-/// Host: relays so many bytes more for whoever is at its other end. False: it has had its quota.
+/// Relays so many bytes more for whoever is at its other end; or a call, or an answer to one.
+/// False: it has had its quota.
 bool fl__route_allows(FlSession *session, int32_t connection, int32_t bytes);
+bool fl__route_allows_call(FlSession *session, int32_t connection, int32_t bytes);
+bool fl__route_allows_answer(FlSession *session, int32_t connection, int32_t bytes);
 void fl__route_opened(FlSession *session, int32_t connection);
 
 // ---------------------------------------------------------------- event.c

@@ -337,21 +337,40 @@ void fl__routes_advance(FlSession *session, FlTime now)
 // ---------------------------------------------------------------- quotas
 
 // What a host relays for a member costs every receiver: a quarter of what a link carries (or of a
-// limited upload, shared by the receivers), and two seconds of that at once. Beyond that its
-// messages wait, with its own link.
+// limited upload, shared by the receivers), and half a second of that at once. Messages that come
+// together share a packet's headers. What is not ordered also takes a place in every receiver's
+// window, however short it is: so many a second that on any usual way there are places left for
+// others. Beyond that its messages wait, with its own link.
+//
+// A call goes to one receiver, and its answer to another: these wait for nobody, and are dropped
+// where there are too many, since the caller repeats what was not answered. Answers have a quota of
+// their own: whoever calls must not use up the owner's.
+#define QUOTA_SECONDS 0.5
+#define PLACES_S 128.0
+#define PLACES_AT_ONCE (FL_LINK_WINDOW / 2.0)
+#define ANSWERS_SHARE 2.0 // of what is relayed to all
 
-static void quota_spend(FlSession *session, int32_t connection, int32_t bytes, FlTime now)
+// Fills up, takes some; returns when there is something left again.
+static FlTime bucket_take(QuotaBucket *bucket, double rate, double most, double taken, FlTime now)
+{
+    double left = bucket->left + rate * fl_span_seconds(fl_span(now, bucket->at));
+    bucket->left = (left < most ? left : most) - taken;
+    bucket->at = now;
+    return bucket->left < 0.0 ? fl_time_add(now, fl_span_from_seconds(-bucket->left / rate))
+                              : INT64_MIN;
+}
+
+static void quota_spend(FlSession *session, int32_t connection, double bytes, int32_t places,
+                        FlTime now)
 {
     Routes *routes = routes_of(session);
     RouteQuota *quota = &routes->quota[connection];
-    double most = 2.0 * fl__relay_rate(session);
-    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, quota->at));
-    quota->bytes = quota->bytes + more < most ? quota->bytes + more : most;
-    quota->at = now;
-    quota->bytes -= bytes;
-    if (quota->bytes < 0.0) {
-        quota->until =
-            fl_time_add(now, fl_span_from_seconds(-quota->bytes / fl__relay_rate(session)));
+    double rate = fl__relay_rate(session);
+    bytes += now > quota->bytes.at ? fl__upload_packet_bytes(session) : 0.0;
+    FlTime by_bytes = bucket_take(&quota->bytes, rate, QUOTA_SECONDS * rate, bytes, now);
+    FlTime by_places = bucket_take(&quota->places, PLACES_S, PLACES_AT_ONCE, places, now);
+    quota->until = fl__time_max(by_bytes, by_places);
+    if (quota->until > now) {
         routes->quota_next = fl_time_min(routes->quota_next, quota->until);
     }
 }
@@ -366,8 +385,29 @@ bool fl__route_allows(FlSession *session, int32_t connection, int32_t bytes)
     FlTime now = fl__datagram_came_at(session);
     bool allows = now >= routes_of(session)->quota[connection].until;
     if (allows) {
-        quota_spend(session, connection, bytes, now);
+        quota_spend(session, connection, bytes, 0, now);
     }
+    return allows;
+}
+
+bool fl__route_allows_call(FlSession *session, int32_t connection, int32_t bytes)
+{
+    FlTime now = fl__datagram_came_at(session);
+    bool allows = now >= routes_of(session)->quota[connection].until;
+    if (allows) { // its answer is about as long
+        double both = 2.0 * (bytes + fl__upload_packet_bytes(session));
+        quota_spend(session, connection, both / fl__int_max(fl_peer_count(session), 1), 1, now);
+    }
+    return allows;
+}
+
+bool fl__route_allows_answer(FlSession *session, int32_t connection, int32_t bytes)
+{
+    QuotaBucket *answers = &routes_of(session)->quota[connection].answers;
+    double rate = ANSWERS_SHARE * fl__relay_rate(session);
+    FlTime now = fl__datagram_came_at(session);
+    bool allows = bucket_take(answers, rate, QUOTA_SECONDS * rate, 0.0, now) == INT64_MIN;
+    answers->left -= allows ? bytes + fl__upload_packet_bytes(session) : 0.0;
     return allows;
 }
 
@@ -383,12 +423,23 @@ void fl__route_opened(FlSession *session, int32_t connection)
 {
     Routes *routes = routes_of(session);
     routes->cursor[connection] = routes->log_end;
-    RouteQuota fresh = {.until = INT64_MIN, .at = fl__datagram_came_at(session)};
-    fresh.bytes = 2.0 * fl__relay_rate(session);
+    FlTime now = fl__datagram_came_at(session);
+    double bytes = QUOTA_SECONDS * fl__relay_rate(session);
+    RouteQuota fresh = {.bytes = {bytes, now},
+                        .places = {PLACES_AT_ONCE, now},
+                        .answers = {ANSWERS_SHARE * bytes, now},
+                        .until = INT64_MIN};
     routes->quota[connection] = fresh;
 }
 
 // ---------------------------------------------------------------- receiving
+
+// How many places it takes in the windows of those whom we relay it to.
+static int32_t places_of(const FlSession *session, const RouteHead *head)
+{
+    bool ours_alone = head->to_count == 1 && head->to[0] == session->self;
+    return head->delivery == FL_DELIVERY_ORDERED || ours_alone ? 0 : 1;
+}
 
 bool fl__routed_message(void *self, MessageIn *in)
 {
@@ -424,7 +475,7 @@ bool fl__routed_message(void *self, MessageIn *in)
     if (host) {
         uint8_t message[MESSAGE_ROOM];
         memcpy(message, in->r->bytes, (size_t)in->bytes);
-        quota_spend(session, in->connection, in->bytes, in->now);
+        quota_spend(session, in->connection, in->bytes, places_of(session, &head), in->now);
         relay(session, (uint32_t)in->connection, message, in->bytes, in->now);
     }
     return true;

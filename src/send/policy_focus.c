@@ -289,6 +289,18 @@ static void weigh_all(FlLedger *ledger, FlTime now)
     }
 }
 
+// Pairs to which something is owed: others must not take bytes from those.
+static int32_t pairs_in_need(const FlLedger *ledger, FlSendPolicy policy, FlTime now)
+{
+    int32_t count = 0;
+    int32_t e = 0;
+    int32_t r = -1;
+    while (fl__pair_next(ledger, policy, &e, &r)) {
+        count += need_of(ledger, e, fl__pair(ledger, e, r), now) != NEED_NONE ? 1 : 0;
+    }
+    return count;
+}
+
 static int32_t pair_count(const FlLedger *ledger, FlSendPolicy policy)
 {
     int32_t count = 0;
@@ -338,14 +350,18 @@ void fl__focus_frame(FlLedger *ledger, FlTime now)
     }
     int32_t plain = pair_count(ledger, FL_SEND_FOCUS);
     int32_t weighted = pair_count(ledger, FL_SEND_FOCUS_EQUAL);
-    if (plain > 0) { // pairs under the two policies have the same bytes each
-        double part = weighted > 0 ? (double)plain / (plain + weighted) : 1.0;
+    double part = plain > 0 ? 1.0 : 0.0; // of FL_SEND_FOCUS
+    if (plain > 0 && weighted > 0) {     // pairs under the two have the same bytes each
+        int32_t ours = pairs_in_need(ledger, FL_SEND_FOCUS, now);
+        int32_t both = ours + pairs_in_need(ledger, FL_SEND_FOCUS_EQUAL, now);
+        part = (double)ours / fl__int_max(both, 1);
+    }
+    if (plain > 0) {
         decide(ledger, FL_SEND_FOCUS, part, now);
         count_frame(ledger, FL_SEND_FOCUS, now);
     }
     if (weighted > 0) {
-        double part = plain > 0 ? (double)weighted / (plain + weighted) : 1.0;
-        decide(ledger, FL_SEND_FOCUS_EQUAL, part, now);
+        decide(ledger, FL_SEND_FOCUS_EQUAL, 1.0 - part, now);
         count_frame(ledger, FL_SEND_FOCUS_EQUAL, now);
     }
 }
