@@ -81,6 +81,7 @@ static ArenaNodeDef node_def(PlayNode *node, int32_t number)
     ArenaNodeDef def = {.game = play_arena_of(node)->game,
                         .send = node->policy,
                         .trigger = {.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)},
+                        .model = FL_MODEL_AUTO,
                         .guided = true,
                         .attentive = true,
                         .open = true,

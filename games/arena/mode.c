@@ -45,6 +45,7 @@ FlSessionDef arena_mode_session(const ArenaGame *game, const ArenaModeDef *def)
         session.tuning.focus.base = 0.4;
         session.tuning.focus.radian = 40.0;
         session.tuning.focus.second = 100.0;
+        session.tuning.focus.chosen_ns = FL_MS(90); // every second frame
     }
     return session;
 }
@@ -54,6 +55,7 @@ ArenaNodeDef arena_mode_node(const ArenaGame *game, ArenaMode mode)
     bool guided = mode == ARENA_MODE_DONNY || mode == ARENA_MODE_OURS;
     ArenaNodeDef node = {
         .game = game,
+        .model = FL_MODEL_AUTO,
         .send = mode == ARENA_MODE_OURS ? fl_send_make(FL_SEND_FOCUS_EQUAL)
                                         : fl_send_make(FL_SEND_FOCUS),
         .trigger = {.distance = 0.125,
@@ -67,6 +69,8 @@ ArenaNodeDef arena_mode_node(const ArenaGame *game, ArenaMode mode)
     };
     if (mode == ARENA_MODE_OURS) { // what is said is said because it matters
         node.chosen = CHOSEN;
+        node.model =
+            FL_MODEL_LINEAR; // who runs and turns within frames: others are longer, no better
         node.trigger = (FlTriggerDef){.distance = 1.0, .angle = 0.05, .silence_ns = FL_SEC(1)};
     }
     return node;

@@ -277,6 +277,7 @@ FlEntityDef arena_node_entity(const ArenaNodeDef *def)
     entity.kind = KIND_PLAYER;
     entity.send = def->send;
     entity.trigger = def->trigger;
+    entity.model = def->model;
     entity.guided = def->guided;
     return entity;
 }

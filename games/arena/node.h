@@ -34,6 +34,7 @@ typedef struct ArenaNodeDef {
     const ArenaGame *game; ///< Borrowed; the same rules at all.
     FlSend send;
     FlTriggerDef trigger;
+    FlModel model;
     bool guided;    ///< Receivers at best effort get guidance,
     int32_t points; ///< with so many points of the way, as FlGuidance has them.
     bool attentive; ///< The others are told how much we look at them.
@@ -71,6 +72,10 @@ typedef struct ArenaSeen {
     uint32_t jumps;   ///< and jumps;
     bool jumps_now;   ///< one is to come.
     FlTime guided;    ///< Session time of its newest guidance; 0: none.
+    FlVec3 end;       ///< Where guidance says that it will be,
+    FlTime end_time;  ///< and of when that is;
+    bool stays;       ///< the one before said the same.
+    int32_t turns;    ///< Which way it goes round its end: 1, -1; 0: not yet.
     FlTime nearing;   ///< Since when it walks to where snapshots put it; FL_FOREVER: it does not.
 } ArenaSeen;
 

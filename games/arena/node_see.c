@@ -10,6 +10,11 @@
 #define BEHIND 1.2 // times what legs can: it has to catch up
 #define MEETS_SECONDS 0.4
 #define TURN 0.6      // rad in a tick: as fast as the best hand
+#define STAYS 2.0     // units: nobody else is to be where it was to be before
+#define SLOW 100.0    // units a second: who walks slower seems to stand
+#define ROUND 60.0    // units: so far around the place where it is to be,
+#define PACE 280.0    // so many a second,
+#define TURNS 0.8     // and rad at a time
 #define THROUGH 400.0 // units: further off than this behind a wall, it is put where it is
 
 static ArenaStatus status_of(const ArenaNode *node, FlEntityId id)
@@ -94,10 +99,43 @@ static FlVec3 meeting(const ArenaPlayer *p, const FlGuideView *guide)
     return fl_vec3_add(goal, fl_vec3(pace.x * seconds, pace.y * seconds, 0.0));
 }
 
-static void walk(ArenaNode *node, int32_t other, const FlGuideView *guide, double yaw)
+// Published guidance says where a player will be and nothing of its way. A replica that would be
+// there early does not wait, it goes round the place as who fights does, until it is time; the
+// other way round where it gets nowhere. One that is to be where it was to be before stands: so
+// does its player.
+static void go_round(const ArenaNode *node, ArenaSeen *seen, const ArenaPlayer *p,
+                     FlGuideView *guide)
+{
+    FlGuideGoal *goal = &guide->goal;
+    if (goal->time != seen->end_time) {
+        seen->stays = seen->end_time != 0 && fl_vec3_distance(goal->position, seen->end) < STAYS;
+        seen->end_time = goal->time;
+        seen->end = goal->position;
+    }
+    double dx = p->x - goal->position.x;
+    double dy = p->y - goal->position.y;
+    bool early =
+        sqrt(dx * dx + dy * dy) < SLOW * goal->seconds && goal->seconds > ROUND / ARENA_RUN_SPEED;
+    if (guide->mode != FL_GUIDE_FAR || node->def.points > 0 || seen->stays || !early) {
+        return;
+    }
+    bool held_up = sqrt(p->vx * p->vx + p->vy * p->vy) < SLOW / 2.0;
+    int32_t first = node->view.tick % 2 == 0 ? 1 : -1;
+    seen->turns = seen->turns == 0 ? first : held_up ? -seen->turns : seen->turns;
+    double sin_at, cos_at;
+    fl_sincos(fl_atan2(dy, dx) + TURNS * seen->turns, &sin_at, &cos_at);
+    goal->position.x += ROUND * cos_at;
+    goal->position.y += ROUND * sin_at;
+    dx = goal->position.x - p->x;
+    dy = goal->position.y - p->y;
+    goal->seconds = sqrt(dx * dx + dy * dy) / PACE;
+}
+
+static void walk(ArenaNode *node, int32_t other, FlGuideView *guide, double yaw)
 {
     ArenaPlayer *p = &node->view.player[other];
     ArenaSeen *seen = &node->seen[other];
+    go_round(node, seen, p, guide);
     if (node->def.recorded) {
         slide(p, guide->goal.position, guide->goal.seconds, node->def.run_speed);
         p->yaw = yaw;

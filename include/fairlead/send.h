@@ -171,6 +171,8 @@ typedef struct FlFocusDef {
     double base;     ///< focus+equal: everybody counts as if it looked so much more; 0 to 1.
     double radian;   ///< focus+equal: a radian of wrong facing counts as so much distance; 0: none.
     double second;   ///< focus+equal: so does a second without an update; 0: not at all.
+    FlTime chosen_ns; ///< focus+equal: who looks at a half or more (fl_attention_choose) waits no
+                      ///< longer than so for what is new; 0: as long as others.
 } FlFocusDef;
 
 /// The share of the default.

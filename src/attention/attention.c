@@ -1,7 +1,8 @@
 // Attention: how much we look at others' entities, sent to whoever distributes them to us.
 //
 // A value is sent when it has changed enough, in packets that go anyway, over the connection by
-// which the entity comes to us; again when the packet is lost or the entity comes another way. What
+// which the entity comes to us; at once when it rises to a half, since nobody is served by what is
+// not known; again when the packet is lost or the entity comes another way. What
 // others send goes into the ledger, where the focus policies read it.
 
 // ATTENTION: how much I look at entities.                        spec/WIRE.md section 7.12
@@ -19,7 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-#define ENOUGH 8 // steps of 1/255
+#define ENOUGH 8   // steps of 1/255
+#define CHOSEN 128 // steps: it is looked at more than at others (fl_attention_choose)
 
 // ---------------------------------------------------------------- making
 
@@ -76,10 +78,21 @@ static bool is_news(const Look *look)
     return change >= ENOUGH || (look->value == 0) != (sent == 0);
 }
 
+// Whoever is chosen anew is not served until that is known, so it does not wait for a packet.
+static bool is_urgent(const FlSession *session, int32_t slot)
+{
+    const Look *look = &session->attention->looks[slot];
+    return look->value >= CHOSEN && look->sent < CHOSEN;
+}
+
 static void note_news(FlSession *session, int32_t slot)
 {
-    if (is_news(&session->attention->looks[slot])) {
+    Look *look = &session->attention->looks[slot];
+    if (is_news(look)) {
         fl__hint_due(&session->attention->due, slot);
+        if (is_urgent(session, slot) && look->connection != FL__NONE) {
+            fl__connection_wake(session, look->connection);
+        }
     }
 }
 
@@ -255,13 +268,12 @@ static uint8_t send(FlSession *session, int32_t slot)
     return look->value;
 }
 
-static const Hint HINT = {SECTION_ATTENTION, 255, goes, send, receive};
+static const Hint HINT = {SECTION_ATTENTION, 255, goes, send, receive, is_urgent};
 
 static Want want(const void *self, int32_t connection, FlTime now)
 {
-    (void)now;
     const FlSession *session = (const FlSession *)self;
-    return fl__hint_want(session, &HINT, &session->attention->due, connection);
+    return fl__hint_want(session, &HINT, &session->attention->due, connection, now);
 }
 
 static void write(void *self, PacketOut *out)

@@ -214,7 +214,7 @@ static uint8_t send_look(FlSession *session, int32_t slot)
     return (uint8_t)source->sent;
 }
 
-static const Hint LOOK = {SECTION_ATTENTION, 255, goes, send_look, NULL};
+static const Hint LOOK = {SECTION_ATTENTION, 255, goes, send_look, NULL, NULL};
 
 // ---------------------------------------------------------------- packets out
 
@@ -241,7 +241,7 @@ static Want want(const void *self, int32_t connection, FlTime now)
     if (!fl__overlay_is_active(session)) {
         return fl__want_none();
     }
-    Want want = fl__hint_want(session, &LOOK, &o->due, connection);
+    Want want = fl__hint_want(session, &LOOK, &o->due, connection, now);
     int32_t count = count_due(session, connection);
     want.rides += count > 0 ? FORWARD_HEAD + FORWARD_EACH * count : 0;
     want.rides += is_spare_due(session, connection, now) ? SPARE_BYTES : 0;

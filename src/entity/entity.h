@@ -253,13 +253,14 @@ typedef struct Hint {
     uint8_t (*send)(FlSession *session, int32_t slot); // the byte, which is sent now
     /// Slot FL__NONE: of something that is not known here.
     void (*receive)(FlSession *session, int32_t connection, int32_t slot, uint8_t value);
+    bool (*urgent)(const FlSession *session, int32_t slot); // it is a reason for a packet; or NULL
 } Hint;
 
 void fl__hint_due(HintsDue *due, int32_t slot);
 
-/// It rides in every packet, but is no reason for one.
+/// It rides in every packet, but is no reason for one, unless it is urgent.
 Want fl__hint_want(const FlSession *session, const Hint *hint, const HintsDue *due,
-                   int32_t connection);
+                   int32_t connection, FlTime now);
 void fl__hint_write(const Hint *hint, HintsDue *due, PacketOut *out);
 bool fl__hint_skip(const FlSession *session, const Hint *hint, FlReader *r);
 void fl__hint_take(const Hint *hint, PacketIn *in);

@@ -1,8 +1,9 @@
 // Hints: a byte about each of some entities, sent to the other end of a connection.
 //
 // Attention and "near" are such. What is due has a bit; it rides in packets that go anyway, as many
-// as a section takes. What the byte means, over which connection it goes, and sending it again when
-// its packet is lost, is up to the feature that uses it.
+// as a section takes, or is a reason for one if it is urgent. What the byte means, over which
+// connection it goes, and sending it again when its packet is lost, is up to the feature that uses
+// it.
 //
 // Layout of a section, below its kind:
 //
@@ -51,11 +52,23 @@ static int32_t count_due(const FlSession *session, const Hint *hint, const Hints
 }
 
 Want fl__hint_want(const FlSession *session, const Hint *hint, const HintsDue *due,
-                   int32_t connection)
+                   int32_t connection, FlTime now)
 {
-    int32_t count = count_due(session, hint, due, connection);
+    int32_t count = 0;
+    bool urgent = false;
+    int32_t slot = due->any && session->self != FL__NONE
+                       ? next_due(session, hint, due, connection, 0)
+                       : FL__NONE;
+    for (; slot != FL__NONE && count < AT_MOST; count++) {
+        urgent = urgent || (hint->urgent != NULL && hint->urgent(session, slot));
+        slot = next_due(session, hint, due, connection, slot + 1);
+    }
     Want want = fl__want_none();
     want.rides = count > 0 ? HEAD + EACH * count : 0;
+    if (urgent) {
+        want.at = now;
+        want.bytes = 1 + want.rides;
+    }
     return want;
 }
 

@@ -555,13 +555,12 @@ static void receive_near(FlSession *session, int32_t connection, int32_t slot, u
     set_bit(relays_over(session, connection), slot, value >= 2);
 }
 
-static const Hint NEAR = {SECTION_NEAR, UINT8_MAX, goes, send_near, receive_near};
+static const Hint NEAR = {SECTION_NEAR, UINT8_MAX, goes, send_near, receive_near, NULL};
 
 static Want want(const void *self, int32_t connection, FlTime now)
 {
-    (void)now;
     const FlSession *session = (const FlSession *)self;
-    return fl__hint_want(session, &NEAR, &session->guidance->near_due, connection);
+    return fl__hint_want(session, &NEAR, &session->guidance->near_due, connection, now);
 }
 
 static void write(void *self, PacketOut *out)

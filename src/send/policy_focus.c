@@ -18,7 +18,8 @@
 //                is largest, per byte.
 //
 // Those who have never seen this life of the entity come first of all, with focus right after the
-// set; with focus+equal then come those who waited for `starvation_ns`.
+// set; with focus+equal then come those who waited for `starvation_ns`, and those who chose the
+// entity and waited for `chosen_ns`.
 #include "motion/motion.h"
 #include "placed.h"
 #include "policy.h"
@@ -29,11 +30,13 @@
 #define DELAY_SHARE 0.2 // of the delay, as equal.c
 #define LOT_BITS 11
 #define AGES (1 << 20)
-#define FIRST 0xf0000000u        // keys from here on: those who must get it,
-#define FIRST_OF_ALL 0xf8000000u // and from here on those who have nothing of this life
-#define IN_FOCUS 0xfc000000u     // focus: and from here on the set
-#define LINGER 10                // frames
-#define RARELY_NS FL_SEC(1)      // to whom another one serves
+#define CHOSEN 128                 // steps of attention
+#define FOR_THE_CHOSEN 0xe0000000u // keys from here on: who chose it and has waited long enough,
+#define FIRST 0xf0000000u          // from here on those who must get it,
+#define FIRST_OF_ALL 0xf8000000u   // and from here on those who have nothing of this life
+#define IN_FOCUS 0xfc000000u       // focus: and from here on the set
+#define LINGER 10                  // frames
+#define RARELY_NS FL_SEC(1)        // to whom another one serves
 #define ATTENTION_STEPS 255.0
 
 FlFocusDef fl__focus_def_default(void)
@@ -45,7 +48,8 @@ FlFocusDef fl__focus_def_default(void)
 FlResult fl__ledger_focus(FlLedger *ledger, const FlFocusDef *def)
 {
     if (def->frame_ns <= 0 || !(def->share >= 0.0 && def->share <= 1.0) ||
-        !(def->base >= 0.0 && def->base <= 1.0) || !(def->radian >= 0.0) || !(def->second >= 0.0)) {
+        !(def->base >= 0.0 && def->base <= 1.0) || !(def->radian >= 0.0) || !(def->second >= 0.0) ||
+        def->chosen_ns < 0) {
         return FL_BAD_VALUE;
     }
     ledger->focus.def = *def;
@@ -236,8 +240,14 @@ static uint32_t worth_key(const FlLedger *ledger, int32_t entity, int32_t receiv
     if (fl_span(now, pair->last_sent) >= e->send.starvation_ns) {
         return FIRST + (key_of_age(pair, now) >> LOT_BITS);
     }
+    FlTime waited = fl_span(now, pair->last_sent);
+    uint8_t attention = ledger->attention[fl__pair_number(ledger, entity, receiver)];
+    FlTime chosen_ns = ledger->focus.def.chosen_ns;
+    if (chosen_ns > 0 && attention >= CHOSEN && waited >= chosen_ns) {
+        return FOR_THE_CHOSEN + (key_of_age(pair, now) >> LOT_BITS);
+    }
     double looks = ledger->focus.def.base + fl__ledger_attention_of(ledger, entity, receiver);
-    double silence = fl_span_seconds(fl_span(now, pair->last_sent));
+    double silence = fl_span_seconds(waited);
     double distance = off(ledger, entity, receiver, now) + ledger->focus.def.second * silence;
     return key_of_worth(looks * distance / fl__update_cost(ledger, entity));
 }

@@ -33,6 +33,7 @@ static void take_place(Place *place, FlTime local)
     ArenaNodeDef def = {.game = place->scene->game,
                         .send = fl_send_make(FL_SEND_FOCUS_EQUAL),
                         .trigger = {.distance = 4.0, .angle = 0.15, .silence_ns = FL_SEC(1)},
+                        .model = FL_MODEL_AUTO,
                         .guided = true,
                         .attentive = true,
                         .open = true,

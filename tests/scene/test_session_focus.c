@@ -99,6 +99,39 @@ static void check_attention(uint64_t seed, FlTopology topology, bool sealed)
     net_close(&net);
 }
 
+// Frames until the owner knows it, while nothing else goes; 100: it does not.
+static int32_t frames_until_known(double value)
+{
+    static Net net;
+    NetWalk walk[FEW];
+    open_net(&net, 9, FL_TOPOLOGY_MESH, false, FEW, 0.0);
+    FlEntityDef def = fl_entity_def_default();
+    def.send = fl_send_make(FL_SEND_FOCUS_EQUAL);
+    walk_all(&net, walk, &def, FEW);
+    for (int32_t f = 0; f < 100; f++) {
+        net_run(&net, net.now + FL_MS(NET_FRAME_MS));
+    }
+    FlEntityId id = net_entity(&net, 2, walk[1].number);
+    assert_int_equal(fl_entity_attention(net.node[2].session, id, value), FL_OK);
+    net_pump(&net, 2);
+    int32_t f = 0;
+    for (; f < 100 && !(known_attention(&net, 2, &walk[1], false) > 0.0); f++) {
+        net_run(&net, net.now + FL_MS(NET_FRAME_MS));
+    }
+    net_close(&net);
+    return f;
+}
+
+static void a_choice_waits_for_no_packet(void **state)
+{
+    (void)state;
+    int32_t chosen = frames_until_known(0.5);
+    int32_t looked_at = frames_until_known(0.45);
+    print_message("             known after %d frames, %d if not chosen\n", (int)chosen,
+                  (int)looked_at);
+    assert_true(chosen <= 4 && looked_at > 2 * chosen);
+}
+
 static void whoever_serves_a_player_knows_what_it_looks_at(void **state)
 {
     (void)state;
@@ -356,6 +389,7 @@ static void an_upload_is_used_however_long_updates_are_taken_to_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_choice_waits_for_no_packet),
         cmocka_unit_test(whoever_serves_a_player_knows_what_it_looks_at),
         cmocka_unit_test(a_value_that_no_sender_writes_has_no_effect),
         cmocka_unit_test(who_looks_is_served_at_every_frame_and_nobody_is_forgotten),

@@ -356,6 +356,43 @@ static void no_frame_plans_more_than_it_may_and_nobody_starves(void **state)
     }
 }
 
+// The longest that one of twelve receivers was without an update, three of them going in a frame.
+static FlTime longest_wait(FlTime chosen_ns, double attention)
+{
+    Stage s;
+    FlSend send = fl_send_make(FL_SEND_FOCUS_EQUAL);
+    send.starvation_ns = FL_SEC(60); // no others come before it
+    open_stage(&s, &send, 1, 5);
+    FlFocusDef def = fl__focus_def_default();
+    def.base = 1.0;
+    def.chosen_ns = chosen_ns;
+    assert_int_equal(fl__ledger_focus(s.ledger, &def), FL_OK);
+    fl__ledger_update_bytes(s.ledger, 0, 20);
+    fl__ledger_attention(s.ledger, 0, 7, attention);
+    uint64_t to;
+    export(&s, 0, 0.0, 1);
+    (void)frame(&s, 1e6, &to);
+    FlTime got = s.now;
+    FlTime longest = 0;
+    for (int32_t i = 0; i < 200; i++) {
+        export(&s, 0, fl_random_between(&s.random, -50.0, 50.0), 1);
+        assert_int_equal(frame(&s, 185.0, &to), 3);
+        got = (to & fl__bit(7)) != 0 ? s.now : got;
+        longest = fl__time_max(longest, fl_span(s.now, got));
+    }
+    fl_ledger_destroy(s.ledger);
+    return longest;
+}
+
+static void who_chose_an_entity_waits_no_longer_than_asked(void **state)
+{
+    (void)state;
+    assert_int_equal(longest_wait(FL_MS(90), 0.5), FL_MS(50));
+    assert_int_equal(longest_wait(FL_MS(140), 1.0), FL_MS(100));
+    assert_true(longest_wait(FL_MS(90), 0.45) > FL_MS(150)); // it did not choose
+    assert_true(longest_wait(0, 0.5) > FL_MS(150));
+}
+
 static void attention_is_kept_in_steps_and_nonsense_is_none(void **state)
 {
     (void)state;
@@ -387,6 +424,7 @@ int main(void)
         cmocka_unit_test(what_was_lost_goes_again_at_a_frame),
         cmocka_unit_test(the_most_urgent_are_found_without_sorting),
         cmocka_unit_test(no_frame_plans_more_than_it_may_and_nobody_starves),
+        cmocka_unit_test(who_chose_an_entity_waits_no_longer_than_asked),
         cmocka_unit_test(attention_is_kept_in_steps_and_nonsense_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
