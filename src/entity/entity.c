@@ -16,7 +16,7 @@
 
 // ---------------------------------------------------------------- making
 
-enum { TABLES = 22 };
+enum { TABLES = 23 };
 
 // A crowd's updates go over light connections, without a ledger.
 static bool is_distributed(const FlSessionDef *def)
