@@ -27,10 +27,10 @@ static const char *const messages[] = {
 };
 
 static const char *const sections[] = {
-    [SECTION_STATE] = "nfws",          [SECTION_INPUTS] = "moko*",  [SECTION_WELCOME] = "W",
+    [SECTION_STATE] = "nfws",          [SECTION_INPUTS] = "moko*",   [SECTION_WELCOME] = "W",
     [SECTION_CLOCK_OFFSET] = "oduoq",  [SECTION_REPORT] = "nwddwo*", [SECTION_ATTENTION] = "1no",
-    [SECTION_GUIDED] = "on*",          [SECTION_NEAR] = "1no",      [SECTION_FIELDS] = "nfwK*",
-    [SECTION_UNRELIABLE] = "moowwbms", [SECTION_SHOWN] = "S",       [SECTION_OWN] = "kowww*",
+    [SECTION_GUIDED] = "on*",          [SECTION_NEAR] = "1no",       [SECTION_FIELDS] = "nfwK*",
+    [SECTION_UNRELIABLE] = "moowwbms", [SECTION_SHOWN] = "S",        [SECTION_OWN] = "kowww*",
     [SECTION_FORWARD] = "1nm",         [SECTION_SPARE] = "o",
 };
 

@@ -116,7 +116,8 @@ bool fl__overlay_has_sources(const FlSessionDef *def)
 static void list_tables(Overlay *o, const FlSession *session, Fl__Table tables[TABLES])
 {
     size_t connections = (size_t)session->connection_count;
-    size_t entities = fl__overlay_has_sources(&session->def) ? (size_t)session->def.entity_capacity : 0;
+    size_t entities =
+        fl__overlay_has_sources(&session->def) ? (size_t)session->def.entity_capacity : 0;
     Fl__Table all[TABLES] = {
         {(void **)&o->sources, entities * sizeof(Source)},
         {(void **)&o->due.words, (size_t)session->entity_words * sizeof(uint64_t)},

@@ -27,7 +27,7 @@
 #define FL__WATCHER_NS FL_SEC(7)   // a watcher that is silent for so long looks no more
 #define FL__WATCH_EVERY FL_MS(100)
 #define FL__LEAVES_NS FL_SEC(1) // whoever was sent on is served meanwhile
-#define FL__MISSED 4 // carriers named in one MISSED
+#define FL__MISSED 4            // carriers named in one MISSED
 
 // ---------------------------------------------------------------- light connections
 
@@ -255,7 +255,8 @@ void fl__crowd_looked(FlCrowd *crowd, int32_t light, int32_t of, uint8_t attenti
 /// Ends those who look no more, and sends on those who are too many.
 void fl__crowd_serve(FlCrowd *crowd, FlTime now);
 
-/// We will have no more updates of `of` to pass on: its watchers are sent on. False: there are none.
+/// We will have no more updates of `of` to pass on: its watchers are sent on. False: there are
+/// none.
 bool fl__crowd_hand_on(FlCrowd *crowd, int32_t of, FlTime now);
 
 /// Whether any watcher gets its updates by us.

@@ -332,8 +332,8 @@ static bool make_room(FlCrowd *crowd, int32_t of, int32_t light, FlTime now)
     return true;
 }
 
-// Whoever can do more for others than we is nearer to the owner than we, and so is everybody whom our
-// own source has upload for: then the tree is shallow.
+// Whoever can do more for others than we is nearer to the owner than we, and so is everybody whom
+// our own source has upload for: then the tree is shallow.
 static bool goes_up(const FlCrowd *crowd, const FlCrowdWatcher *watcher, int32_t own, FlTime now)
 {
     bool lately = watcher->sent_up != 0 && fl_span(now, watcher->sent_up) < PROMOTE_AGAIN;

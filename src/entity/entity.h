@@ -265,8 +265,8 @@ void fl__hint_write(const Hint *hint, HintsDue *due, PacketOut *out);
 bool fl__hint_skip(const FlSession *session, const Hint *hint, FlReader *r);
 void fl__hint_take(const Hint *hint, PacketIn *in);
 
-/// Bytes a second that a host relays for one member: a quarter of what a link carries, or of an
-/// upload that is limited, shared by the receivers.
-double fl__relay_rate(const FlSession *session);
+/// Bytes a second that a host relays for one member to each of so many receivers: a quarter of what
+/// a link carries, or of an upload that is limited, shared by them.
+double fl__relay_rate(const FlSession *session, int32_t receivers);
 
 #endif

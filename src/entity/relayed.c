@@ -24,20 +24,25 @@ static FlTime latest(const FlSession *session)
     return fl__time_max(session->now, fl__datagram_came_at(session));
 }
 
-double fl__relay_rate(const FlSession *session)
+double fl__relay_rate(const FlSession *session, int32_t receivers)
 {
     double rate = session->def.tuning.link.rate_bytes_s;
     double upload = session->def.upload_bytes_s;
-    if (upload > 0.0) { // only then is it worth counting
-        upload /= fl__int_max(fl_peer_count(session), 1);
+    if (upload > 0.0) {
+        upload /= fl__int_max(receivers, 1);
         rate = upload < rate ? upload : rate;
     }
     return rate / QUOTA_SHARE;
 }
 
+static double rate_to_all(const FlSession *session)
+{
+    return fl__relay_rate(session, fl_peer_count(session));
+}
+
 static void refill(const FlSession *session, RelayQuota *quota, double most, FlTime now)
 {
-    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, quota->at));
+    double more = rate_to_all(session) * fl_span_seconds(fl_span(now, quota->at));
     quota->bytes = !quota->begun || quota->bytes + more > most ? most : quota->bytes + more;
     quota->begun = true;
     quota->at = now;
@@ -53,7 +58,7 @@ static bool spend(FlSession *session, int32_t connection, int32_t bytes, FlTime 
 {
     RelayQuota *quota = &fl__stream(session, connection)->relayed;
     double header = header_bytes(session, quota, now);
-    double most = QUOTA_SECONDS * fl__relay_rate(session);
+    double most = QUOTA_SECONDS * rate_to_all(session);
     refill(session, quota, most > QUOTA_LEAST ? most : QUOTA_LEAST, now);
     bool goes = quota->bytes > 0.0;
     quota->bytes -= goes ? bytes + header : 0.0;
@@ -119,7 +124,7 @@ bool fl__relay_motion(FlSession *session, const Entity *entity, FlTime stamp, in
     }
     RelayQuota *quota = &fl__stream(session, connection)->moved;
     double header = header_bytes(session, quota, now);
-    refill(session, quota, MOTION_SECONDS * fl__relay_rate(session), now);
+    refill(session, quota, MOTION_SECONDS * rate_to_all(session), now);
     bool rival = is_rival(session, entity, slot, stamp);
     bool goes = quota->bytes > 0.0 || !rival;
     quota->bytes -= goes && rival ? bytes + header : 0.0;
@@ -142,7 +147,7 @@ bool fl__relay_has_room(const FlSession *session, int32_t connection)
         return true;
     }
     FlTime now = latest(session);
-    double more = fl__relay_rate(session) * fl_span_seconds(fl_span(now, stream->relayed.at));
+    double more = rate_to_all(session) * fl_span_seconds(fl_span(now, stream->relayed.at));
     bool room = stream->relayed.bytes + more > 0.0;
     if (!room) {
         try_again(session, now);

@@ -64,8 +64,8 @@ static void want(FlSession *session, int32_t one, int32_t other, FlTime now)
                                fl__member(session, one)->connection, now);
     }
     bool fine = session->topology != FL_TOPOLOGY_STAR && session->members->direct != NULL &&
-                one != other && other != session->self &&
-                fl__member(session, one)->present && fl__member(session, other)->present;
+                one != other && other != session->self && fl__member(session, one)->present &&
+                fl__member(session, other)->present;
     if (fine && fl__member(session, one)->connection != FL__NONE && may_want(session, one, now)) {
         fl__bit_set(introductions_due_of(session, one), other);
         fl__bit_clear(&session->members->renewals_due[one * session->member_words], other);

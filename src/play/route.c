@@ -344,11 +344,10 @@ void fl__routes_advance(FlSession *session, FlTime now)
 //
 // A call goes to one receiver, and its answer to another: these wait for nobody, and are dropped
 // where there are too many, since the caller repeats what was not answered. Answers have a quota of
-// their own: whoever calls must not use up the owner's.
+// their own, as what goes to one receiver: whoever calls must not use up the owner's.
 #define QUOTA_SECONDS 0.5
 #define PLACES_S 128.0
 #define PLACES_AT_ONCE (FL_LINK_WINDOW / 2.0)
-#define ANSWERS_SHARE 2.0 // of what is relayed to all
 
 // Fills up, takes some; returns when there is something left again.
 static FlTime bucket_take(QuotaBucket *bucket, double rate, double most, double taken, FlTime now)
@@ -360,19 +359,32 @@ static FlTime bucket_take(QuotaBucket *bucket, double rate, double most, double 
                               : INT64_MIN;
 }
 
+static double rate_to_all(const FlSession *session)
+{
+    return fl__relay_rate(session, fl_peer_count(session));
+}
+
 static void quota_spend(FlSession *session, int32_t connection, double bytes, int32_t places,
                         FlTime now)
 {
     Routes *routes = routes_of(session);
     RouteQuota *quota = &routes->quota[connection];
-    double rate = fl__relay_rate(session);
-    bytes += now > quota->bytes.at ? fl__upload_packet_bytes(session) : 0.0;
+    double rate = rate_to_all(session);
     FlTime by_bytes = bucket_take(&quota->bytes, rate, QUOTA_SECONDS * rate, bytes, now);
     FlTime by_places = bucket_take(&quota->places, PLACES_S, PLACES_AT_ONCE, places, now);
     quota->until = fl__time_max(by_bytes, by_places);
     if (quota->until > now) {
         routes->quota_next = fl_time_min(routes->quota_next, quota->until);
     }
+}
+
+// What goes to all. What comes together shares a packet.
+static void quota_spend_to_all(FlSession *session, int32_t connection, int32_t bytes,
+                               int32_t places, FlTime now)
+{
+    bool alone = now > routes_of(session)->quota[connection].bytes.at;
+    double header = alone ? fl__upload_packet_bytes(session) : 0.0;
+    quota_spend(session, connection, bytes + header, places, now);
 }
 
 FlTime fl__routes_deadline(const FlSession *session)
@@ -385,7 +397,7 @@ bool fl__route_allows(FlSession *session, int32_t connection, int32_t bytes)
     FlTime now = fl__datagram_came_at(session);
     bool allows = now >= routes_of(session)->quota[connection].until;
     if (allows) {
-        quota_spend(session, connection, bytes, 0, now);
+        quota_spend_to_all(session, connection, bytes, 0, now);
     }
     return allows;
 }
@@ -404,7 +416,7 @@ bool fl__route_allows_call(FlSession *session, int32_t connection, int32_t bytes
 bool fl__route_allows_answer(FlSession *session, int32_t connection, int32_t bytes)
 {
     QuotaBucket *answers = &routes_of(session)->quota[connection].answers;
-    double rate = ANSWERS_SHARE * fl__relay_rate(session);
+    double rate = fl__relay_rate(session, 1);
     FlTime now = fl__datagram_came_at(session);
     bool allows = bucket_take(answers, rate, QUOTA_SECONDS * rate, 0.0, now) == INT64_MIN;
     answers->left -= allows ? bytes + fl__upload_packet_bytes(session) : 0.0;
@@ -424,10 +436,9 @@ void fl__route_opened(FlSession *session, int32_t connection)
     Routes *routes = routes_of(session);
     routes->cursor[connection] = routes->log_end;
     FlTime now = fl__datagram_came_at(session);
-    double bytes = QUOTA_SECONDS * fl__relay_rate(session);
-    RouteQuota fresh = {.bytes = {bytes, now},
+    RouteQuota fresh = {.bytes = {QUOTA_SECONDS * rate_to_all(session), now},
                         .places = {PLACES_AT_ONCE, now},
-                        .answers = {ANSWERS_SHARE * bytes, now},
+                        .answers = {QUOTA_SECONDS * fl__relay_rate(session, 1), now},
                         .until = INT64_MIN};
     routes->quota[connection] = fresh;
 }
@@ -475,7 +486,7 @@ bool fl__routed_message(void *self, MessageIn *in)
     if (host) {
         uint8_t message[MESSAGE_ROOM];
         memcpy(message, in->r->bytes, (size_t)in->bytes);
-        quota_spend(session, in->connection, in->bytes, places_of(session, &head), in->now);
+        quota_spend_to_all(session, in->connection, in->bytes, places_of(session, &head), in->now);
         relay(session, (uint32_t)in->connection, message, in->bytes, in->now);
     }
     return true;
