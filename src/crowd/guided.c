@@ -5,7 +5,9 @@
 // a stream, as often as a batch goes, from whoever serves it.
 //
 // There are `guide_capacity` places for all that one knows. What its owner sends us itself is ours
-// to carry, so it takes the place of something that was carried to us.
+// to carry, so it takes the place of something that was carried to us. Nobody fills them all: where
+// there is no place left, whoever brings most, or has most of the entities, gives one up to who has
+// fewer.
 #include "guided.h"
 
 #include "show/show.h"
@@ -40,8 +42,42 @@ void fl__crowd_guided_end(FlCrowd *crowd, int32_t of)
     }
 }
 
+// Places of what came by that member, or (`owned`) is that member's.
+static int32_t places_of(const FlCrowd *crowd, int32_t member, bool owned)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < crowd->def.guide_capacity; i++) {
+        const FlCrowdGuided *at = &crowd->guided[i];
+        int32_t whose = at->of == FL__NOBODY ? FL__NOBODY
+                        : owned              ? crowd->known[at->of].owner
+                                             : at->via;
+        count += whose == member ? 1 : 0;
+    }
+    return count;
+}
+
+// All are taken: one of whoever has at least two more than who wants one. Ours we keep.
+static FlCrowdGuided *place_of_most(FlCrowd *crowd, int32_t of, int32_t from)
+{
+    FlCrowdGuided *most = NULL;
+    for (int32_t owned = 0; owned < 2 && most == NULL; owned++) {
+        int32_t least =
+            places_of(crowd, owned != 0 ? crowd->known[of].owner : from, owned != 0) + 2;
+        for (int32_t i = 0; i < crowd->def.guide_capacity; i++) {
+            FlCrowdGuided *at = &crowd->guided[i];
+            int32_t whose = owned != 0 ? crowd->known[at->of].owner : at->via;
+            int32_t count = at->via != crowd->def.self ? places_of(crowd, whose, owned != 0) : 0;
+            if (count >= least) {
+                most = at;
+                least = count + 1;
+            }
+        }
+    }
+    return most;
+}
+
 // A place for it. `first`: it goes before what was carried to us. NULL: none.
-static FlCrowdGuided *place_for(FlCrowd *crowd, int32_t of, bool first, FlTime now)
+static FlCrowdGuided *place_for(FlCrowd *crowd, int32_t of, int32_t from, bool first, FlTime now)
 {
     FlCrowdGuided *place = find(crowd, of);
     if (crowd->guided == NULL) {
@@ -55,6 +91,7 @@ static FlCrowdGuided *place_for(FlCrowd *crowd, int32_t of, bool first, FlTime n
     for (int32_t i = 0; i < crowd->def.guide_capacity && place == NULL && first; i++) {
         place = crowd->guided[i].carried ? &crowd->guided[i] : NULL;
     }
+    place = place != NULL ? place : place_of_most(crowd, of, from);
     if (place == NULL || place->of == of) {
         return place;
     }
@@ -73,7 +110,7 @@ FlResult fl__crowd_guide(FlCrowd *crowd, const FlGuidance *guidance)
     if (crowd->known[of].owner != crowd->def.self) {
         return FL_WOULD_BLOCK;
     }
-    FlCrowdGuided *place = place_for(crowd, of, true, guidance->time);
+    FlCrowdGuided *place = place_for(crowd, of, crowd->def.self, true, guidance->time);
     FlWriter w;
     if (place == NULL) {
         return FL_FULL;
@@ -121,7 +158,8 @@ bool fl__crowd_guided_take(FlCrowd *crowd, int32_t from, const FlGuidance *guida
         }
         *lie = direct && was->carried && contradicts(crowd, was, guidance, packed, bytes);
     }
-    FlCrowdGuided *place = bytes <= FL__GUIDANCE_BYTES ? place_for(crowd, of, direct, now) : NULL;
+    FlCrowdGuided *place =
+        bytes <= FL__GUIDANCE_BYTES ? place_for(crowd, of, from, direct, now) : NULL;
     if (place == NULL) {
         return false;
     }

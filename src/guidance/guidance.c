@@ -53,7 +53,6 @@
 #define AHEAD_LEAST FL_MS(50)
 #define AHEAD_LEARNS 16
 #define NEAR_STEP_NS FL_MS(16)
-#define UNUSED_AFTER FL_SEC(5) // in a crowd: its place is another's then
 
 static bool in_crowd(const FlSessionDef *def)
 {
@@ -116,24 +115,31 @@ static Guided unguided(void)
     return none;
 }
 
-// A crowd's gets a place, or one for which nothing has come lately. False: there is none.
+// A crowd's gets a place, at worst that of the one of which nothing came for longest: whose
+// guidance is kept at all is the crowd's to say (crowd/guided.c). False: there are none.
 static bool occupy(FlSession *session, int32_t slot, FlTime time)
 {
     Guidance *g = session->guidance;
     if (can_be_guided(session, slot)) {
         return true;
     }
+    int32_t oldest = FL__NONE;
     for (int32_t i = 0; i < place_count(&session->def); i++) {
-        Guided *at = &g->all[i];
-        if (g->slots[i] == FL__NONE || fl_span(time, at->came_at) > UNUSED_AFTER) {
-            *at = unguided();
-            at->came_at = time;
-            g->slots[i] = slot;
-            return true;
+        if (g->slots[i] == FL__NONE) {
+            oldest = i;
+            break;
         }
+        bool older = oldest == FL__NONE || g->all[i].came_at < g->all[oldest].came_at;
+        oldest = older ? i : oldest;
     }
-    fl__count(session, FL_SESSION_NO_ROOM);
-    return false;
+    if (oldest == FL__NONE) {
+        fl__count(session, FL_SESSION_NO_ROOM);
+        return false;
+    }
+    g->all[oldest] = unguided();
+    g->all[oldest].came_at = time;
+    g->slots[oldest] = slot;
+    return true;
 }
 
 // A new entity.

@@ -867,6 +867,35 @@ static void guidance_has_so_many_places(void **state)
     fl__crowd_destroy(crowd);
 }
 
+// Neither who carries for many nor who has many takes the places of others.
+static void nobody_takes_all_places_for_guidance(void **state)
+{
+    (void)state;
+    for (int32_t owner = 0; owner < 2; owner++) {
+        FlCrowd *crowd = with_lights(7);
+        Walks walks = {0};
+        fl__crowd_on_guided(crowd, note_guided, &walks);
+        fl__crowd_replan(crowd, NOW);
+        fl__crowd_light(crowd, 8)->planned = true;
+        fl__crowd_light(crowd, 6)->planned = true;
+        for (int32_t round = 0; round < 3; round++) {
+            FlTime now = NOW + FL_MS(500) * round;
+            for (int32_t n = 0; n < 2 * crowd->def.guide_capacity; n++) {
+                int32_t whose = owner == 1 ? 7 : 2 + n % 4; // its own; or anybody's
+                fl__crowd_entity(crowd, (uint32_t)(100 + n), whose, 0);
+                give_guided(crowd, owner == 1 && n % 2 == 0 ? 7 : 8, 100 + n, now, 5.0, now);
+            }
+            for (int32_t n = 0; n < 4; n++) { // what others have, and carry
+                fl__crowd_entity(crowd, (uint32_t)(900 + n), 3, 0);
+                int32_t before = walks.times;
+                give_guided(crowd, owner == 1 ? 8 : 6, 900 + n, now, 5.0, now);
+                assert_int_equal(walks.times, before + 1);
+            }
+        }
+        fl__crowd_destroy(crowd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -893,6 +922,7 @@ int main(void)
         cmocka_unit_test(carried_guidance_counts_until_its_owner_speaks),
         cmocka_unit_test(a_watcher_gets_guidance_from_whoever_serves_it),
         cmocka_unit_test(guidance_has_so_many_places),
+        cmocka_unit_test(nobody_takes_all_places_for_guidance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
