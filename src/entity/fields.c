@@ -24,7 +24,6 @@
 
 // After so many versions everything is sent again: no stamp gets half a circle old.
 #define REFRESH_EVERY 0x2000u
-#define FIELDS_ABOUT 48 // bytes of a section
 
 static Fields *fields_at(const FlSession *session)
 {
@@ -458,7 +457,8 @@ void fl__fields_keep(FlSession *session, int32_t slot, uint16_t epoch, uint16_t 
         detail->state_version = version;
     }
     detail->state_epoch = epoch;
-    if (fl__is_host(session) && fl__relay_now(session, entity, FIELDS_ABOUT)) {
+    int32_t bytes = FIELDS_HEAD + fl__groups_bytes(fields->layout, detail->state, newer);
+    if (fl__is_host(session) && fl__relay_now(session, entity, bytes)) {
         groups_due(session, entity, newer);
     }
     if (memcmp(before, detail->state, sizeof before) == 0) {

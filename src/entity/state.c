@@ -383,7 +383,9 @@ static void advance(void *self, FlTime now)
         const Entity *entity = fl__entity(session, slot);
         fl__bit_clear(later, slot);
         bool relays = fl__is_live(entity) && entity->detail != NULL && fl__is_host(session);
-        if (relays && fl__relay_now(session, entity, entity->detail->state_bytes)) {
+        uint8_t all[FL_ENTITY_STATE_BYTES];
+        int32_t bytes = relays ? STATE_HEAD + fl__state_copy(session, slot, FL__NONE, all) : 0;
+        if (relays && fl__relay_now(session, entity, bytes)) {
             fl__state_due(session, entity);
         }
     }

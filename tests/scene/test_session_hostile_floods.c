@@ -10,7 +10,15 @@
 #include "fairlead/fields.h"
 #include "rewind/private.h"
 
-enum { MEMBERS = 5, ATTACKER = MEMBERS - 1, FRAMES = 300, SETTLES = 100, OWN = 30, KIND = 5 };
+enum {
+    MEMBERS = 5,
+    ATTACKER = MEMBERS - 1,
+    FRAMES = 300,
+    SETTLES = 100,
+    OWN = 30,
+    KIND = 5,
+    TITLE = 200
+};
 
 typedef struct Match Match;
 typedef void (*Flood)(Match *match);
@@ -37,7 +45,7 @@ static void define_kind(FlSession *session)
 {
     static const FlFieldDef fields[] = {
         {.name = "kills", .type = FL_FIELD_INT, .high = 60000},
-        {.name = "title", .type = FL_FIELD_BYTES, .size = 60, .group = 1},
+        {.name = "title", .type = FL_FIELD_BYTES, .size = TITLE, .group = 1},
     };
     FlKindDef def = {.name = "tank", .fields = fields, .field_count = 2};
     FlError error;
@@ -241,12 +249,13 @@ static void states(Match *match)
 static void fields(Match *match)
 {
     FlEntityDef def = fl_entity_def_default();
-    uint8_t bytes[60];
+    uint8_t bytes[TITLE];
     memset(bytes, match->frame, sizeof bytes);
     def.kind = KIND;
     make_own(match, &def);
     for (int32_t i = 0; i < OWN; i++) {
-        (void)!fl_field_set_bytes(match->net.node[ATTACKER].session, match->own[i], 1, bytes, 60);
+        (void)!fl_field_set_bytes(match->net.node[ATTACKER].session, match->own[i], 1, bytes,
+                                  TITLE);
     }
 }
 
@@ -544,7 +553,7 @@ static Quality play_match(FlTopology topology, const Limits *limits, const Case 
 }
 
 // Those whose names begin so.
-static void play_all(FlTopology topology, const Limits *limits, const char *names)
+static void play_all(FlTopology topology, const Limits *limits, const char *names, double error)
 {
     static const Case none = {"in peace", NULL, 64, false, 1.0};
     bool good = true;
@@ -553,7 +562,8 @@ static void play_all(FlTopology topology, const Limits *limits, const char *name
         if (strncmp(FLOODS[i].name, names, strlen(names)) == 0) {
             Quality war = play_match(topology, limits, &FLOODS[i], &good);
             double most = limits->upload_bytes_s > 0.0 ? FLOODS[i].most : 1.1;
-            good = good && war.error_m < most * peace.error_m && war.delay_s < most * peace.delay_s;
+            good = good && war.error_m < fmax(error, most) * peace.error_m;
+            good = good && war.delay_s < most * peace.delay_s;
         }
     }
     assert_true(good);
@@ -562,7 +572,7 @@ static void play_all(FlTopology topology, const Limits *limits, const char *name
 static void no_flood_disturbs_the_others(void **state)
 {
     static const Limits none = {0.0, "base"};
-    play_all(net_topology(state), &none, "");
+    play_all(net_topology(state), &none, "", 1.1);
 }
 
 // An upload of three times what is needed in peace. A kilobyte to all takes a third of a second of
@@ -570,15 +580,17 @@ static void no_flood_disturbs_the_others(void **state)
 static void no_flood_disturbs_the_others_where_bytes_are_short(void **state)
 {
     static const Limits tight = {15000.0, "base"};
-    play_all(net_topology(state), &tight, "");
+    play_all(net_topology(state), &tight, "", 1.1);
 }
 
-static void no_motion_disturbs_who_is_in_focus(void **state)
+// Frames begin when something is new: with others' updates they are a moment too early for one's
+// own.
+static void no_motion_takes_the_bytes_of_frames(void **state)
 {
     static const Limits focus = {15000.0, "focus"};
     static const Limits focus_equal = {15000.0, "focus+equal"};
-    play_all(net_topology(state), &focus, "jumps");
-    play_all(net_topology(state), &focus_equal, "jumps");
+    play_all(net_topology(state), &focus, "jumps", 1.2);
+    play_all(net_topology(state), &focus_equal, "jumps", 1.2);
 }
 
 int main(void)
@@ -587,7 +599,7 @@ int main(void)
         NET_TOPOLOGY(no_flood_disturbs_the_others, "star"),
         NET_TOPOLOGY(no_flood_disturbs_the_others, "mesh"),
         NET_TOPOLOGY(no_flood_disturbs_the_others_where_bytes_are_short, "star"),
-        NET_TOPOLOGY(no_motion_disturbs_who_is_in_focus, "star"),
+        NET_TOPOLOGY(no_motion_takes_the_bytes_of_frames, "star"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
