@@ -17,6 +17,13 @@ void fl__feature_add(FlSession *session, const Feature *feature, void *self)
     FL_ASSERT(feature->messages.count == 0 || feature->message != NULL);
     claim_kinds(f->by_section, feature->sections, f->count);
     claim_kinds(f->by_message, feature->messages, f->count);
+    Rows row = (Rows)1 << f->count;
+    f->wanting |= feature->want != NULL ? row : 0;
+    f->writing |= feature->write != NULL ? row : 0;
+    f->looking |= feature->look != NULL ? row : 0;
+    f->announcing |= feature->announce != NULL ? row : 0;
+    f->limiting |= feature->room != NULL ? row : 0;
+    f->changing |= feature->changed != NULL ? row : 0;
     f->row[f->count] = feature;
     f->self[f->count] = self;
     f->count++;
@@ -36,10 +43,9 @@ uint8_t fl__feature_row(const FlSession *session, const Feature *feature)
 void fl__changed(FlSession *session, const Change *change)
 {
     const Features *f = &session->packets->features;
-    for (int32_t i = 0; i < f->count; i++) {
-        if (f->row[i]->changed != NULL) {
-            f->row[i]->changed(f->self[i], change);
-        }
+    for (Rows rows = f->changing; rows != 0;) {
+        int32_t i = fl__rows_take(&rows);
+        f->row[i]->changed(f->self[i], change);
     }
 }
 
@@ -65,8 +71,9 @@ bool fl__features_are_full(const FlSession *session, int32_t connection)
 {
     const Features *f = &session->packets->features;
     bool full = false;
-    for (int32_t i = 0; i < f->count && !full; i++) {
-        full = f->row[i]->room != NULL && !f->row[i]->room(f->self[i], connection);
+    for (Rows rows = f->limiting; rows != 0 && !full;) {
+        int32_t i = fl__rows_take(&rows);
+        full = !f->row[i]->room(f->self[i], connection);
     }
     return full;
 }
@@ -105,8 +112,9 @@ bool fl__announce(FlSession *session, int32_t connection)
 {
     const Features *f = &session->packets->features;
     bool all = true;
-    for (int32_t i = 0; i < f->count && all; i++) {
-        all = f->row[i]->announce == NULL || f->row[i]->announce(f->self[i], connection);
+    for (Rows rows = f->announcing; rows != 0 && all;) {
+        int32_t i = fl__rows_take(&rows);
+        all = f->row[i]->announce(f->self[i], connection);
     }
     return all;
 }
@@ -124,10 +132,9 @@ void fl__features_advance(FlSession *session, FlTime now)
 void fl__features_look(FlSession *session, int32_t connection, FlTime now)
 {
     const Features *f = &session->packets->features;
-    for (int32_t i = 0; i < f->count; i++) {
-        if (f->row[i]->look != NULL && fl__connection_used(session, connection)) {
-            f->row[i]->look(f->self[i], connection, now);
-        }
+    for (Rows rows = f->looking; rows != 0 && fl__connection_used(session, connection);) {
+        int32_t i = fl__rows_take(&rows);
+        f->row[i]->look(f->self[i], connection, now);
     }
 }
 

@@ -87,11 +87,8 @@ Want fl__packet_want(const FlSession *session, int32_t connection, FlTime now)
 {
     const Features *f = &session->packets->features;
     Want all = fl__want_none();
-    int32_t count = fl__connection_waiting(session, connection) ? 0 : f->count;
-    for (int32_t i = 0; i < count; i++) {
-        if (f->row[i]->want == NULL) {
-            continue;
-        }
+    for (Rows rows = fl__connection_waiting(session, connection) ? 0 : f->wanting; rows != 0;) {
+        int32_t i = fl__rows_take(&rows);
         Want one = f->row[i]->want(f->self[i], connection, now);
         all.rides += one.rides;
         all.first += one.first;
@@ -120,8 +117,9 @@ void fl__packet_write(FlSession *session, int32_t connection, FlWriter *writer, 
                      .manifest = &fl__outbox(session, connection)->manifest,
                      .now = now,
                      .time = fl_session_time(session, now)};
-    for (int32_t i = 0; i < f->count && !fl__connection_waiting(session, connection); i++) {
-        if (f->row[i]->write != NULL && (room > 0 || f->row[i]->rides)) {
+    for (Rows rows = f->writing; rows != 0 && !fl__connection_waiting(session, connection);) {
+        int32_t i = fl__rows_take(&rows);
+        if (room > 0 || f->row[i]->rides) {
             int32_t end = fl_writer_size(writer) + out.left;
             out.row = (uint8_t)i;
             f->row[i]->write(f->self[i], &out);

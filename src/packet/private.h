@@ -14,14 +14,28 @@
 #define FEATURES_AT_MOST 24
 #define KINDS_AT_MOST 64
 
+/// Rows of the table, one bit each.
+typedef uint32_t Rows;
+
+_Static_assert(FEATURES_AT_MOST <= 32, "a bit each");
+
 /// A session's features, and who has which kinds.
 typedef struct Features {
     const Feature *row[FEATURES_AT_MOST];
     void *self[FEATURES_AT_MOST];
     int32_t count;
-    uint8_t by_section[KINDS_AT_MOST]; // row plus one; 0: no feature's
+    Rows wanting, writing, looking, announcing, limiting, changing; // those that have the function
+    uint8_t by_section[KINDS_AT_MOST];                              // row plus one; 0: no feature's
     uint8_t by_message[KINDS_AT_MOST];
 } Features;
+
+/// The first of some rows, which are one fewer then; there must be one.
+static inline int32_t fl__rows_take(Rows *rows)
+{
+    int32_t row = fl__bit_lowest(*rows);
+    *rows &= *rows - 1;
+    return row;
+}
 
 /// A packet under way.
 typedef struct Packet {
