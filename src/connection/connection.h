@@ -192,9 +192,9 @@ bool fl__upload_fits(FlSession *session, FlTime now, int32_t datagram_bytes);
 /// A datagram goes out. The link has counted `counted_bytes` of it against the budget.
 void fl__upload_sent(FlSession *session, FlTime now, int32_t datagram_bytes, int32_t counted_bytes);
 
-/// An update is in the packet being built. The packet was made: what was in it besides payload is
+/// So many updates are in the packet being built. It was made: what was in it besides payload is
 /// shared by its updates: so many bytes each, as learnt.
-void fl__upload_update(FlSession *session);
+void fl__upload_updates(FlSession *session, int32_t count);
 void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_bytes);
 double fl__upload_header_bytes(const FlSession *session);
 

@@ -163,9 +163,9 @@ void fl__upload_learn(FlSession *session, int32_t packet_bytes, int32_t payload_
     upload->update_count = 0;
 }
 
-void fl__upload_update(FlSession *session)
+void fl__upload_updates(FlSession *session, int32_t count)
 {
-    session->connections->upload.update_count++;
+    session->connections->upload.update_count += count;
 }
 
 double fl__upload_header_bytes(const FlSession *session)

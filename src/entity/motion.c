@@ -164,7 +164,6 @@ static bool write_rider(PacketOut *out, Section *section, FlDue due)
     out->left -= bytes;
     rider->write(session, out->connection, due.entity, out->w, false);
     section->count = 0;
-    fl__upload_update(session);
     fl__packet_note(out, due.entity, due.serial);
     return true;
 }
@@ -195,7 +194,6 @@ static void put_update(PacketOut *out, Section *section, const Entity *entity, u
     }
     fl_writer_bytes(out->w, bytes, count);
     out->w->bytes[section->head_at + 1] = (uint8_t)++section->count;
-    fl__upload_update(out->session);
     fl__count(out->session, entity->ours ? FL_SESSION_UPDATES_SENT : FL_SESSION_UPDATES_RELAYED);
 }
 
@@ -257,16 +255,8 @@ static void write_by_rank(PacketOut *out)
 
 // Entities take turns, so that a small budget is everybody's: each packet goes on where the last
 // one over this connection ended; what is passed over for being too long begins the next.
-static void write(void *self, PacketOut *out)
+static void write_in_turn(PacketOut *out)
 {
-    (void)self;
-    if (out->session->entities->ledger == NULL) {
-        return;
-    }
-    if (out->tight) {
-        write_by_rank(out);
-        return;
-    }
     Section section = {0, 0, SECTION_MOTION};
     int32_t capacity = out->session->def.entity_capacity;
     Stream *stream = fl__stream(out->session, out->connection);
@@ -290,6 +280,21 @@ static void write(void *self, PacketOut *out)
     stream->turn = turn != FL__NONE ? turn : next < capacity ? next : 0;
 }
 
+static void write(void *self, PacketOut *out)
+{
+    (void)self;
+    if (out->session->entities->ledger == NULL) {
+        return;
+    }
+    int32_t items = out->items_left;
+    if (out->tight) {
+        write_by_rank(out);
+    } else {
+        write_in_turn(out);
+    }
+    fl__upload_updates(out->session, items - out->items_left);
+}
+
 // ---------------------------------------------------------------- in
 
 // Who has not said that it could place it is sent none.
@@ -306,7 +311,7 @@ static ReadUpdate *next_update(const FlSession *session, PacketIn *in)
     ReadUpdate *read = &session->entities->read[at];
     bool with_epoch = in->kind != SECTION_MOTION;
     if (in->taking && at < READ_AHEAD) {
-        (void)fl_reader_bytes(in->r, read->bytes + (with_epoch ? 1 : 0));
+        in->r->bit_count += 8 * (read->bytes + (with_epoch ? 1 : 0)); // they are there
         return read;
     }
     read->epoch = with_epoch ? (uint8_t)fl_reader_take(in->r, 8) : 0;
