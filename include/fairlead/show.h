@@ -200,7 +200,8 @@ typedef struct FlShow {
     FlPath placed;
     FlPiece storage[FL_SHOW_PIECES];
     FlShowBlend blend[FL_SHOW_PIECES]; ///< Of the piece in the same slot.
-    FlShowUpdate updates[FL_SHOW_UPDATES];
+    FlShowUpdate update_storage[FL_SHOW_UPDATES];
+    FlShowUpdate *updates; ///< In it.
     int32_t update_count;
     FlShowChange changes[FL_SHOW_CHANGES];
     int32_t change_count;

@@ -7,6 +7,7 @@
 #include "clock/clock.h"
 #include "link/link.h"
 #include "send/send.h"
+#include "show/show.h"
 #include "wire/wire.h"
 
 #include <string.h>
@@ -172,8 +173,8 @@ static bool show_update(FlSession *session, int32_t connection, Entity *entity, 
     if (session->entities->rider != NULL) {
         session->entities->rider->updated(session, fl__slot(session, entity), when->arrived);
     }
-    bool shown = fl_show_arrive(&entity->detail->show, update, stamp,
-                                fl__shown_arrival(session, entity, when->arrived));
+    bool shown = fl__show_arrive(&entity->detail->show, update, stamp,
+                                 fl__shown_arrival(session, entity, when->arrived));
     session->count[shown ? FL_SESSION_UPDATES_TAKEN : FL_SESSION_UPDATES_OVERTAKEN]++;
     return shown;
 }

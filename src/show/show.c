@@ -74,6 +74,7 @@ void fl_show_init(FlShow *show, const FlShowDef *def)
     // Not the rings, 6 KB: nothing in them is read before it was written.
     show->def = *def;
     fl_path_init(&show->placed, show->storage, FL_SHOW_PIECES);
+    show->updates = show->update_storage;
     show->update_count = show->change_count = 0;
     show->ready = INT64_MIN;
     show->newest = 0;
@@ -181,12 +182,8 @@ static bool can_be_shown(const FlMotion *motion)
            fl__motion_finite(motion);
 }
 
-bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
+bool fl__show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
 {
-    if (!can_be_shown(&update->motion)) {
-        show->refused++;
-        return false;
-    }
     // A clock slewed back by rounding must not lose an update.
     FlTime at = fl_show_time(show, arrival);
     at = fl__time_max(at, show->ready);
@@ -208,6 +205,15 @@ bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime a
     }
     fl__updates_forget(show, used);
     return true;
+}
+
+bool fl_show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival)
+{
+    if (!can_be_shown(&update->motion)) {
+        show->refused++;
+        return false;
+    }
+    return fl__show_arrive(show, update, stamp, arrival);
 }
 
 bool fl_show_own(FlShow *show, FlModel model, const FlState *truth, uint32_t life)

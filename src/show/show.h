@@ -7,6 +7,9 @@
 /// True if every setting is in its range.
 bool fl__show_def_valid(const FlShowDef *def);
 
+/// fl_show_arrive of an update that was decoded, so that all its numbers are good.
+bool fl__show_arrive(FlShow *show, const FlUpdate *update, FlTime stamp, FlTime arrival);
+
 /// When to call again, if nothing else happens.
 FlTime fl__delta_control_deadline(const FlDeltaControl *control);
 

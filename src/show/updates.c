@@ -1,6 +1,7 @@
 // The updates that a placement works on: those in use, and those that wait for their time.
 //
-// Layout: an array in the order of (stamp, life), which is the order in which the owner spoke. All
+// Layout: an array in the order of (stamp, life), which is the order in which the owner spoke. It
+// begins behind those that were forgotten last, so that the others are not moved for each. All
 // of them have arrived. At a shown time `at` the one *in use* is the last in the array whose motion
 // has begun by then; those after it wait. A stamp and the motion's time are the same unless the
 // receiver goes by another clock, so motions may begin out of order; then the newer one is used and
@@ -13,6 +14,14 @@
 #include <string.h>
 
 #define KEPT_BEFORE 2
+#define FORGOTTEN_AT_MOST 4 // more would spread the few that are kept over more of the cache
+
+static void to_front(FlShow *show)
+{
+    size_t bytes = (size_t)show->update_count * sizeof show->updates[0];
+    memmove(show->update_storage, show->updates, bytes);
+    show->updates = show->update_storage;
+}
 
 int32_t fl__updates_in_use(const FlShow *show, FlTime at)
 {
@@ -152,6 +161,9 @@ int32_t fl__updates_insert(FlShow *show, const FlUpdate *update, FlTime stamp, i
         int32_t gone = thin_out(show, used);
         index -= gone < index ? 1 : 0;
     }
+    if (show->updates + show->update_count == show->update_storage + FL_SHOW_UPDATES) {
+        to_front(show);
+    }
     size_t behind = (size_t)(show->update_count - index);
     if (behind > 0) {
         memmove(&show->updates[index + 1], &show->updates[index], behind * sizeof show->updates[0]);
@@ -169,8 +181,10 @@ void fl__updates_forget(FlShow *show, int32_t used)
 {
     int32_t extra = used - KEPT_BEFORE;
     if (extra > 0) {
-        size_t kept = (size_t)(show->update_count - extra);
-        memmove(&show->updates[0], &show->updates[extra], kept * sizeof show->updates[0]);
+        show->updates += extra;
         show->update_count -= extra;
+        if (show->updates - show->update_storage >= FORGOTTEN_AT_MOST) {
+            to_front(show);
+        }
     }
 }
