@@ -696,6 +696,11 @@ void fl__sealed_pair_leave(FlSealPair *pair, FlTime now)
     }
 }
 
+void fl__sealed_pair_soon(const FlSealPair *pair)
+{
+    fl__seal_pair_soon(pair);
+}
+
 bool fl__sealed_pair_ready(const FlSealPair *pair)
 {
     return fl__seal_pair_connected(pair);

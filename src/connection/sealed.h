@@ -125,6 +125,7 @@ bool fl__sealed_may_open(FlSession *session, FlTime now);
 void fl__sealed_pair_destroy(FlSealPair *pair);           // NULL is fine
 void fl__sealed_pair_leave(FlSealPair *pair, FlTime now); // and says so
 bool fl__sealed_pair_ready(const FlSealPair *pair);
+void fl__sealed_pair_soon(const FlSealPair *pair); // it is used in a moment
 
 /// False: it is not the pair's; opened->drop says why, and is for the caller to count. Without a
 /// payload opened->bytes is NULL. `at` is where the other end is.

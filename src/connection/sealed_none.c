@@ -198,6 +198,11 @@ void fl__sealed_pair_leave(FlSealPair *pair, FlTime now)
     (void)now;
 }
 
+void fl__sealed_pair_soon(const FlSealPair *pair)
+{
+    (void)pair;
+}
+
 bool fl__sealed_pair_ready(const FlSealPair *pair)
 {
     (void)pair;

@@ -68,6 +68,9 @@ FL_NODISCARD FlResult fl__crowd_light_open(FlCrowd *crowd, int32_t member, FlTim
 /// What goes over it arrives from now on: a word goes at once.
 void fl__crowd_light_greet(FlCrowd *crowd, int32_t member);
 
+/// It is used in a moment.
+void fl__crowd_light_soon(const FlCrowd *crowd, int32_t member);
+
 /// Whether it is to a neighbour, who sends at least once a second.
 bool fl__crowd_light_planned(const FlCrowd *crowd, int32_t member);
 

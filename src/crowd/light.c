@@ -525,6 +525,8 @@ static bool open_light(FlSession *session, LightConnection *light, FlAddress fro
     Opened opened = {0};
     FlAddress at;
     LightConnections *lights = session->lights;
+    fl__sealed_pair_soon(light->pair);
+    fl__crowd_light_soon(lights->crowd, light->member);
     bool ready = fl__sealed_pair_ready(light->pair);
     if (!fl__sealed_pair_open(session, light->pair, from, bytes, count, arrival, &opened, &at)) {
         if (!shared) {
@@ -631,6 +633,7 @@ static bool give(FlSession *session, int32_t member, int32_t count, FlTime now, 
     if (light->pair == NULL) {
         return give_plain(lights, light, count, out);
     }
+    fl__sealed_pair_soon(light->pair);
     bool planned = fl__crowd_light_planned(lights->crowd, member);
     fl__sealed_pair_expect(light->pair, planned ? REBIND_NS : REBIND_OTHERS_NS);
     return fl__sealed_pair_seal(light->pair, now, lights->packet, count, out);

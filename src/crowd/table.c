@@ -45,6 +45,16 @@ FlCrowdLight *fl__crowd_light(const FlCrowd *crowd, int32_t member)
     return light != FL__NOBODY ? &crowd->lights[light] : NULL;
 }
 
+#define LINE 64
+
+void fl__crowd_light_soon(const FlCrowd *crowd, int32_t member)
+{
+    const FlCrowdLight *light = fl__crowd_light(crowd, member);
+    for (size_t at = 0; light != NULL && at < sizeof *light; at += LINE) {
+        __builtin_prefetch((const uint8_t *)light + at);
+    }
+}
+
 bool fl__crowd_light_planned(const FlCrowd *crowd, int32_t member)
 {
     const FlCrowdLight *light = fl__crowd_light(crowd, member);

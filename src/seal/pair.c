@@ -38,33 +38,34 @@
 
 enum { STAGE_ONE = 1, STAGE_BOTH = 2 };
 
+// What every packet needs comes first (fl__seal_pair_soon).
 struct FlSealPair {
-    FlSealPairDef def;
     FlSealPairState state;
-    bool client; // the smaller id
-    FlTime started_at;
-    FlAddress address; // where the peer is
+    bool keyed;     // keys are agreed
+    bool reply_due; // the peer is not as far as we are
     bool received;
+    FlAddress address; // where the peer is
     FlTime received_at;
-    FlTime say_at;   // the next keep-alive,
-    FlTime hello_at; // the next round of hellos
-    int32_t round;   // candidate of this round that comes next; -1: none
-    bool reply_due;  // the peer is not as far as we are
+    FlTime say_at;   // the next keep-alive
     FlTime asked_at; // the first payload since something came; FL_FOREVER: none
     FlTime move_at;  // the next MOVE, while nothing comes back,
     FlTime move_wait;
+    uint64_t next; // sequence number
+    PairKeys keys;
+    Replay replay;
+    FlSealPairDef def;
+    bool client; // the smaller id
+    FlTime started_at;
+    FlTime hello_at; // the next round of hellos
+    int32_t round;   // candidate of this round that comes next; -1: none
     Path path;
     bool challenge_due;
     bool answer_due;
     uint8_t answer[PATH_BYTES];
     int32_t goodbyes_left;
-    uint64_t next;       // sequence number
-    uint64_t hello_next; // above the newest of the peer's hellos
-    Replay replay;
+    uint64_t hello_next;        // above the newest of the peer's hellos
     uint32_t hint_out, hint_in; // in clear in MOVE and ANSWER
     Agreement agreement;
-    bool keyed; // keys are agreed
-    PairKeys keys;
     uint8_t old_in[FL_SEAL_KEY_BYTES]; // of the keys before,
     FlTime old_until;                  // good until then
     uint64_t drops[FL_SEAL_DROPS];
@@ -623,6 +624,16 @@ FlSealPairStatus fl__seal_pair_status(const FlSealPair *pair)
     FlSealPairStatus status = {.state = pair->state, .address = pair->address};
     memcpy(status.drops, pair->drops, sizeof status.drops);
     return status;
+}
+
+#define LINE 64
+#define SOON_BYTES 512
+
+void fl__seal_pair_soon(const FlSealPair *pair)
+{
+    for (int32_t at = 0; at < SOON_BYTES; at += LINE) {
+        __builtin_prefetch((const uint8_t *)pair + at);
+    }
 }
 
 bool fl__seal_pair_connected(const FlSealPair *pair)

@@ -142,6 +142,9 @@ typedef struct FlSealPairStatus {
 
 FlSealPairStatus fl__seal_pair_status(const FlSealPair *pair);
 
+/// A packet is received or sent in a moment. With many pairs none of them is in the cache.
+void fl__seal_pair_soon(const FlSealPair *pair);
+
 /// What every packet asks of it: whether it is connected, and where the peer is.
 bool fl__seal_pair_connected(const FlSealPair *pair);
 FlAddress fl__seal_pair_address(const FlSealPair *pair);

@@ -38,7 +38,8 @@ enum { BYTES = 1400, INPUT_BYTES = 3, SELF = 2, EACH = 5 };
     X(DOOR, 0)                                                                                     \
     X(MISSILE, 0)                                                                                  \
     X(GUIDANCE, 0)                                                                                 \
-    X(EVENT, MESSAGE_EVENT)
+    X(EVENT, MESSAGE_EVENT)                                                                        \
+    X(OFFSET, 0)
 
 typedef enum Message {
 #define ROW(name, kind) VECTOR_##name,
@@ -200,6 +201,21 @@ static void make_lags(Making *m, Message message)
         says(m, "round", said.round);
         says(m, "asks", said.asks);
     }
+    fl__lags_write(&m->writer, SELF, &said);
+}
+
+static void make_offset(Making *m)
+{
+    const FlTime apart = INT64_C(1) << 31;
+    Fl__LagsBody said = {.kind = FL__LAGS_OFFSET};
+    said.offset.ramp.at = draw_time(m, INT64_C(1) << 61);
+    said.offset.ramp.from = m->most ? -(INT64_C(1) << 61) : draw_time(m, INT64_C(1) << 60);
+    said.offset.ramp.to = said.offset.ramp.from + draw_time(m, apart);
+    said.offset.slew_ppm = m->most ? FL__SLEW_MOST : FL__SLEW_LEAST + (int32_t)draw(m, 100000);
+    says(m, "at", said.offset.ramp.at);
+    says(m, "from", said.offset.ramp.from);
+    says(m, "to", said.offset.ramp.to);
+    says(m, "slew", said.offset.slew_ppm);
     fl__lags_write(&m->writer, SELF, &said);
 }
 
@@ -516,6 +532,9 @@ static void make(Making *m, Message message)
     case VECTOR_READY:
         make_lags(m, message);
         break;
+    case VECTOR_OFFSET:
+        make_offset(m);
+        break;
     case VECTOR_ACTION:
         make_action(m);
         break;
@@ -603,6 +622,8 @@ static bool is_read(const FlWorld *world, Message message, const uint8_t *bytes,
         return fl__lags_read(&r, SELF, &to.said) && to.said.kind == FL__LAGS_VECTOR;
     case VECTOR_READY:
         return fl__lags_read(&r, SELF, &to.said) && to.said.kind == FL__LAGS_READY;
+    case VECTOR_OFFSET:
+        return fl__lags_read(&r, SELF, &to.said) && to.said.kind == FL__LAGS_OFFSET;
     case VECTOR_ACTION:
         return fl__action_read(&r, &to.action);
     case VECTOR_HASHES:
@@ -680,6 +701,9 @@ static const Bent BENT[] = {
     {VECTOR_VECTOR, 6, 0x01, "its own bit is not set"},
     {VECTOR_VECTOR, 14, 3, "plays is at most 2"},
     {VECTOR_READY, 5, 2, "asks is 0 or 1"},
+    {VECTOR_OFFSET, 8, 0x3f, "later than any time"},
+    {VECTOR_OFFSET, 21, 0xff, "further than a ramp goes"},
+    {VECTOR_OFFSET, 28, 0x7f, "faster than pictures may run"},
     {VECTOR_ACTION, 0, 5, "no such kind"},
     {VECTOR_HASHES, 4, 0, "no hashes"},
     {VECTOR_TICK_RANGE, 0, 64, "no such player"},
