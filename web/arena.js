@@ -110,6 +110,7 @@ export class ArenaView {
   makeControls() {
     const set = (key) => (value) => this.send({ set: { [key]: value } });
     this.mode = buttons({ label: "Mode: who is told what", options: this.hello.modes, onchange: set("mode") });
+    this.topology = buttons({ label: "Who talks to whom", options: this.hello.topologies, onchange: set("topology") });
     this.modeHint = el("div", { class: "hint" });
     this.kbps = slider({ label: "Upload of each player", unit: "kbit/s", max: this.hello.kbps_max, step: 4, onchange: () => {} });
     const input = this.kbps.root.querySelector("input"); // another one is a new match: not while it is being chosen
@@ -119,7 +120,7 @@ export class ArenaView {
       onchange: set("rtt_ms") });
     this.loss = slider({ label: "Loss", unit: "%", max: this.hello.loss_max_percent, step: 1, onchange: set("loss_percent") });
     this.fields = el("fieldset", { class: "controls card arena-controls" },
-      el("div", { class: "group" }, this.mode.root, this.modeHint), this.kbps.root,
+      el("div", { class: "group" }, this.mode.root, this.modeHint), this.topology.root, this.kbps.root,
       el("div", { class: "group" }, this.rtt.root, this.loss.root), this.wheel.root);
     return this.fields;
   }
@@ -150,12 +151,13 @@ export class ArenaView {
   settings(news) {
     this.now = news;
     this.mode.set(news.mode);
+    this.topology.set(news.topology);
     this.kbps.set(news.kbps);
     this.rtt.set(news.rtt_ms);
     this.loss.set(news.loss_percent);
     setText(this.modeHint, this.hello.modes.find((m) => m.name === news.mode).help
       + ". Another mode or upload is a new match: everybody meets again.");
-    const text = `${news.mode}${news.mode === "hibw" ? "" : `, ${news.kbps} kbit/s`}, ${news.rtt_ms} ms`
+    const text = `${news.topology === "crowd" ? "crowd, " : ""}${news.mode}${news.mode === "hibw" ? "" : `, ${news.kbps} kbit/s`}, ${news.rtt_ms} ms`
       + (news.loss_percent > 0 ? `, loss ${news.loss_percent} %` : "");
     this.marks.change(text);
   }

@@ -53,10 +53,14 @@ export class Uploads {
     const { pixel } = picture;
     const count = this.hello.players - 1;
     const budget = settings && settings.mode !== "hibw" ? settings.kbps : null;
-    const { all, focus, rest, to } = this.kbps;
+    const { all, focus, rest } = this.kbps;
+    const crowd = settings?.topology === "crowd"; // updates go on from hand to hand: not by receiver
+    const to = crowd ? this.everybody : this.kbps.to;
+    const share = crowd ? "its own updates, and others' that it passes on"
+      : `${focus.toFixed(0)} for its focus set, ${rest.toFixed(0)} for the others`;
     const mean = this.everybody.reduce((a, b) => a + b, 0) / this.everybody.length;
     setText(this.words, `Player 0 sends ${all.toFixed(0)} kbit/s${budget === null ? ", without a limit" : ` of ${budget}`}: `
-      + `${focus.toFixed(0)} for its focus set, ${rest.toFixed(0)} for the others. On average everybody sends ${mean.toFixed(0)}.`);
+      + `${share}. On average everybody sends ${mean.toFixed(0)}.`);
     picture.fill(theme.card);
     const wide = canvas.width;
     const high = canvas.height;
@@ -84,7 +88,7 @@ export class Uploads {
       }
     }
     c.textAlign = "left";
-    c.fillText(`by receiver, up to ${tall.toFixed(tall < 10 ? 1 : 0)} kbit/s`, 0, top + 10 * pixel);
+    c.fillText(`${crowd ? "what each sends" : "by receiver"}, up to ${tall.toFixed(tall < 10 ? 1 : 0)} kbit/s`, 0, top + 10 * pixel);
   }
 
   /** In focus: full. Else: hatched. */

@@ -32,7 +32,7 @@ enum { KINDS = 3 };
 static const DemoKind *const kinds[KINDS] = {&demo_tanks, &demo_racing, &demo_arena};
 
 typedef struct Choices {
-    const char *game, *policy, *scheme, *token, *record;
+    const char *game, *policy, *scheme, *topology, *token, *record;
     int64_t port, players, seed;
     int64_t actor; ///< Replaying: which of the processes; -1: it is played.
     double seconds;
@@ -81,6 +81,10 @@ static int parse(Choices *c, int argc, char **argv)
          .text = &c->scheme,
          .help =
              "to begin with; racing: how cars are shown (nc); arena: hibw,\nlobw, donny or ours"},
+        {.name = "topology",
+         .value = "NAME",
+         .text = &c->topology,
+         .help = "arena: mesh, all talk to all, or crowd, all pass on (mesh)"},
         {.name = "seed",
          .value = "S",
          .integer = &c->seed,
@@ -247,6 +251,9 @@ static int check(const Choices *c, const DemoKind *kind)
                             "--scheme: %s has none; choose who gets which update by --policy",
                             kind->name);
     }
+    if (c->topology != NULL && !kind->has_topology) {
+        return command_fail(EXIT_BAD_INPUT, who, "--topology: %s has but one", kind->name);
+    }
     if (c->token != NULL && !web_token_good(c->token)) {
         return command_fail(EXIT_BAD_INPUT, who, "--token: %s", WEB_TOKEN_RULE);
     }
@@ -286,6 +293,7 @@ int play_demo_again(PlayTape *tape, int argc, char **argv)
                    .players = (int32_t)c.players,
                    .policy = c.policy,
                    .scheme = c.scheme,
+                   .topology = c.topology,
                    .seed = (uint64_t)c.seed};
     if (tape != NULL) {
         DemoActor actor = {.number = (int32_t)c.actor, .orders = -1, .tape = tape};

@@ -15,10 +15,11 @@
 
 /// From the command line.
 typedef struct DemoDef {
-    const char *who;    ///< For error messages.
-    int32_t players;    ///< How many play; 0: the demo's own choice.
-    const char *policy; ///< To begin with, who gets which update when; NULL: the demo's choice.
-    const char *scheme; ///< To begin with, what is shown when; the same.
+    const char *who;      ///< For error messages.
+    int32_t players;      ///< How many play; 0: the demo's own choice.
+    const char *policy;   ///< To begin with, who gets which update when; NULL: the demo's choice.
+    const char *scheme;   ///< To begin with, what is shown when; the same.
+    const char *topology; ///< To begin with, who talks to whom; the same.
     uint64_t seed;
     DemoRecord record;
 } DemoDef;
@@ -35,6 +36,7 @@ typedef struct DemoKind {
     const char *help; ///< One line.
     int32_t players_min, players_max;
     bool has_policy, has_scheme; ///< Which of the two it begins with; the other is refused.
+    bool has_topology;           ///< And this.
     int32_t process_count;
     bool has_host;      ///< The host's socket is opened before the processes start.
     size_t self_bytes;  ///< Zeroed to begin with.

@@ -54,6 +54,26 @@ static bool mode_find(const char *word, ArenaMode *mode)
     return false;
 }
 
+enum { TOPOLOGIES = 2 };
+
+static const struct {
+    const char *name, *help;
+} topologies[TOPOLOGIES] = {
+    {"mesh", "all talk to all directly"},
+    {"crowd", "all pass on for all, by a lobby that does not play"},
+};
+
+static bool topology_find(const char *word, bool *crowd)
+{
+    for (int32_t t = 0; t < TOPOLOGIES; t++) {
+        if (strcmp(word, topologies[t].name) == 0) {
+            *crowd = t == 1;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int arena_choose(void *self, const DemoDef *def)
 {
     ArenaDemo *demo = self;
@@ -64,6 +84,10 @@ static int arena_choose(void *self, const DemoDef *def)
     if (def->scheme != NULL && !mode_find(def->scheme, &demo->order.mode)) {
         return command_fail(EXIT_BAD_INPUT, def->who, "no such scheme: %s; hibw, lobw, donny, ours",
                             def->scheme);
+    }
+    if (def->topology != NULL && !topology_find(def->topology, &demo->order.crowd)) {
+        return command_fail(EXIT_BAD_INPUT, def->who, "no such topology here: %s; mesh, crowd",
+                            def->topology);
     }
     demo->setup.first = demo->order;
     return OPTIONS_GO_ON;
@@ -79,13 +103,17 @@ static bool arena_make(void *self, const DemoDef *def)
     setup->board = demo->shell.board;
     arena.player_count = setup->player_count;
     arena.seed = def->seed;
-    return arena_create(&arena, &setup->game) == FL_OK;
+    ArenaDef crowd = arena;
+    crowd.player_count++;
+    return arena_create(&arena, &setup->game) == FL_OK &&
+           arena_create(&crowd, &setup->crowd) == FL_OK;
 }
 
 static void arena_unmake(void *self)
 {
     ArenaDemo *demo = self;
     arena_destroy(demo->setup.game);
+    arena_destroy(demo->setup.crowd);
 }
 
 static int arena_act(void *self, const DemoActor *actor)
@@ -254,25 +282,31 @@ static json_t *arena_hello(const void *self)
     const ArenaDemo *demo = self;
     json_t *modes = json_array();
     json_t *names = json_array();
+    json_t *ways = json_array();
+    for (int32_t t = 0; t < TOPOLOGIES; t++) {
+        web_choices_add(ways, topologies[t].name, topologies[t].help);
+    }
     for (int32_t m = 0; m < ARENA_MODES; m++) {
         web_choices_add(modes, arena_mode_name((ArenaMode)m), arena_mode_meaning((ArenaMode)m));
     }
     for (int32_t i = 0; i < demo->setup.player_count; i++) {
         json_array_append_new(names, json_string(arena_character_name(i % ARENA_CHARACTER_COUNT)));
     }
-    return json_pack("{s:s,s:s,s:s,s:i,s:i,s:o,s:o,s:o,s:f,s:f,s:i,s:i}", "type", "hello", "demo",
-                     "arena", "version", FL_VERSION, "players", (int)demo->setup.player_count,
-                     "tick_hz", ARENA_TICK_HZ, "world", play_map_arena(demo->setup.game), "modes",
-                     modes, "names", names, "kbps_min", KBPS_MIN, "kbps_max", KBPS_MAX,
-                     "rtt_max_ms", RTT_MAX_MS, "loss_max_percent", LOSS_MAX_PERCENT);
+    return json_pack("{s:s,s:s,s:s,s:i,s:i,s:o,s:o,s:o,s:o,s:f,s:f,s:i,s:i}", "type", "hello",
+                     "demo", "arena", "version", FL_VERSION, "players",
+                     (int)demo->setup.player_count, "tick_hz", ARENA_TICK_HZ, "world",
+                     play_map_arena(demo->setup.game), "modes", modes, "topologies", ways, "names",
+                     names, "kbps_min", KBPS_MIN, "kbps_max", KBPS_MAX, "rtt_max_ms", RTT_MAX_MS,
+                     "loss_max_percent", LOSS_MAX_PERCENT);
 }
 
 static json_t *arena_settings(const void *self)
 {
     const ArenaDemo *demo = self;
     const ArenaOrder *order = &demo->order;
-    return json_pack("{s:s,s:s,s:f,s:f,s:f}", "type", "settings", "mode",
-                     arena_mode_name(order->mode), "kbps", order->kbps, "rtt_ms",
+    return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f}", "type", "settings", "mode",
+                     arena_mode_name(order->mode), "topology",
+                     topologies[order->crowd ? 1 : 0].name, "kbps", order->kbps, "rtt_ms",
                      (double)order->rtt_ns / 1e6, "loss_percent", order->loss_ppm / 1e4);
 }
 
@@ -291,15 +325,21 @@ static void arena_set(void *self, const json_t *what)
     ArenaDemo *demo = self;
     const char *mode = json_string_value(json_object_get(what, "mode"));
     ArenaOrder *order = &demo->order;
+    const char *topology = json_string_value(json_object_get(what, "topology"));
     ArenaMode before = order->mode;
+    bool before_crowd = order->crowd;
     double before_kbps = order->kbps;
     if (mode != NULL) {
         (void)mode_find(mode, &order->mode);
     }
+    if (topology != NULL) {
+        (void)topology_find(topology, &order->crowd);
+    }
     (void)demo_json_number(what, "kbps", KBPS_MIN, KBPS_MAX, &order->kbps);
     demo_json_ms(what, "rtt_ms", RTT_MAX_MS, &order->rtt_ns);
     demo_json_percent(what, "loss_percent", LOSS_MAX_PERCENT, &order->loss_ppm);
-    if (order->mode != before || order->kbps > before_kbps || order->kbps < before_kbps) {
+    if (order->mode != before || order->crowd != before_crowd || order->kbps > before_kbps ||
+        order->kbps < before_kbps) {
         arena_restart(demo);
     }
 }
@@ -316,6 +356,7 @@ const DemoKind demo_arena = {
     .players_min = 2,
     .players_max = ARENA_DEMO_PLAYERS_MAX,
     .has_scheme = true,
+    .has_topology = true,
     .process_count = ARENA_DEMO_PROCESSES, // no host yet: its door is on the board, and opens later
     .self_bytes = sizeof(ArenaDemo),
     .board_bytes = sizeof(ArenaBoard),

@@ -4,9 +4,13 @@
 //     process 0   the player on the screen: it hosts the session
 //     others      the rest of the players, some to each process, each with a session of its own
 //
-// All talk to all directly, over sockets of their own, from as far away as is set. A mode is part
-// of a session's definition, so another one is another *game*: everybody meets again, in a new
+// All talk to all directly, over sockets of their own, from as far away as is set. In a crowd a
+// session more, the lobby of process 0, hosts and does not play, and all pass on for all. A mode is
+// part of a session's definition, so another one is another *game*: everybody meets again, in a new
 // session of the host's, whose door (its port) stands on the board.
+//
+// Rows go by *places*: 0 is the player on the screen, who is the first to come. In a mesh that is a
+// player's number; in a crowd, whose lobby has number 0, one less.
 //
 // Row 0 of a look is what the screen shows. Row 1 + p is the truth about the players of process p,
 // by number; the others are not there.
@@ -32,6 +36,7 @@ _Static_assert(ARENA_ROW_TRUE + ARENA_DEMO_PROCESSES <= (int)DEMO_ROWS_MAX, "one
 /// What is set at the page. Sent whole to all processes whenever something changes.
 typedef struct ArenaOrder {
     ArenaMode mode;
+    bool crowd;       ///< Not a mesh.
     double kbps;      ///< Upload of each.
     uint32_t games;   ///< Raised by whatever needs a new session.
     FlTime rtt_ns;    ///< Between any two.
@@ -67,7 +72,8 @@ typedef struct ArenaScreenFigures {
 } ArenaScreenFigures;
 
 typedef struct ArenaBoard {
-    _Atomic uint64_t door; ///< The game's number above 16 bits of the host's port; 0: none yet.
+    _Atomic uint64_t door;  ///< The game's number above 16 bits of the host's port; 0: none yet.
+    _Atomic uint64_t lobby; ///< Likewise a crowd's: the door once the screen's player is in.
     ArenaPlayerFigures player[ARENA_DEMO_PLAYERS_MAX];
     ArenaScreenFigures screen;
     DemoLooks looks;
@@ -75,7 +81,8 @@ typedef struct ArenaBoard {
 
 /// What never changes while it runs.
 typedef struct ArenaSetup {
-    ArenaGame *game;
+    ArenaGame *game;  ///< Of a mesh,
+    ArenaGame *crowd; ///< and with a number more, the lobby's.
     int32_t player_count;
     uint64_t seed;
     ArenaOrder first;

@@ -28,16 +28,38 @@ static FlImpairSettings way_of(const ArenaOrder *order)
     return way;
 }
 
+static bool is_host(const ArenaPeer *peer, const ArenaOrder *order)
+{
+    return order->crowd ? peer->lobby : peer->index == 0;
+}
+
+static const ArenaGame *game_of(const ArenaSetup *setup, const ArenaOrder *order)
+{
+    return order->crowd ? setup->crowd : setup->game;
+}
+
+// A lobby needs no limit: it is a server.
+static void make_crowd(const ArenaPeer *peer, int32_t players, FlSessionDef *def)
+{
+    def->topology = FL_TOPOLOGY_CROWD;
+    def->tuning.direct_capacity = 1;
+    def->upload_bytes_s = peer->lobby ? 0.0 : def->upload_bytes_s;
+    def->tuning.crowd.detail_capacity = 2 * players;
+}
+
 static FlSessionDef session_of(const ArenaPeer *peer, const ArenaSetup *setup,
                                const ArenaOrder *order)
 {
     ArenaModeDef mode = {.mode = order->mode,
-                         .players = setup->player_count,
+                         .players = setup->player_count + (order->crowd ? 1 : 0),
                          .kbps = order->kbps,
                          .focus_share = FL_FOCUS_SHARE,
                          .top_speed = ARENA_SPEED_BOUND};
-    FlSessionDef def = arena_mode_session(setup->game, &mode);
-    def.role = peer->index == 0 ? FL_ROLE_HOST : FL_ROLE_CLIENT;
+    FlSessionDef def = arena_mode_session(game_of(setup, order), &mode);
+    if (order->crowd) {
+        make_crowd(peer, mode.players, &def);
+    }
+    def.role = is_host(peer, order) ? FL_ROLE_HOST : FL_ROLE_CLIENT;
     def.seed = setup->seed + (uint64_t)order->games * DEMO_THINGS_MAX + (uint64_t)peer->index;
     return def;
 }
@@ -49,12 +71,15 @@ static FlAddress loopback(uint16_t port)
 }
 
 void arena_peer_join(ArenaPeer *peer, const ArenaSetup *setup, const DemoActor *actor,
-                     const ArenaOrder *order, uint64_t door, FlTime now)
+                     const ArenaOrder *order, const ArenaDoors *doors, FlTime now)
 {
-    bool hosts = peer->index == 0;
-    if (peer->open || now < peer->open_at || (!hosts && door >> 16 != order->games)) {
+    bool hosts = is_host(peer, order);
+    uint64_t door = order->crowd && peer->index == 0 ? doors->lobby : doors->door;
+    if (peer->open || now < peer->open_at || (!hosts && door >> 16 != order->games) ||
+        (peer->lobby && !order->crowd)) {
         return;
     }
+    peer->first = order->crowd ? 1 : 0;
     DistantDef def = {.session = session_of(peer, setup, order),
                       .clock_shift = CLOCKS_APART * peer->index, // everybody has its own clock
                       .way = way_of(order),
@@ -67,7 +92,7 @@ void arena_peer_join(ArenaPeer *peer, const ArenaSetup *setup, const DemoActor *
     peer->open_at = now + AGAIN_AFTER;
     peer->opened_at = now;
     if (hosts && peer->far.net != NULL) {
-        atomic_store(&setup->board->door,
+        atomic_store(order->crowd ? &setup->board->lobby : &setup->board->door,
                      (uint64_t)order->games << 16 | fl_net_address(peer->far.net).port);
     }
 }
@@ -99,6 +124,9 @@ void arena_peer_way(ArenaPeer *peer, const ArenaOrder *order, FlTime now)
 static bool is_complete(const ArenaPeer *peer, int32_t players, FlTime now)
 {
     const FlSession *session = peer->far.session;
+    if (peer->first > 0) { // besides the lobby
+        return fl_peer_count(session) >= players || now > peer->opened_at + WAIT_FOR_ALL;
+    }
     int32_t direct = 1;
     for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
         FlPeerStatus status;
@@ -113,11 +141,13 @@ static void start(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrder *or
     FlPeerStatus self;
     if (fl_session_time_error(session) == FL_FOREVER ||
         fl_peer_status(session, fl_peer_self(session), &self) != FL_OK ||
-        self.number >= setup->player_count) {
+        self.number - peer->first >= setup->player_count) {
         return;
     }
     int32_t skills = ARENA_SKILL_MAX - ARENA_SKILL_MIN + 1;
-    ArenaNodeDef def = arena_mode_node(setup->game, order->mode);
+    ArenaNodeDef def = arena_mode_node(game_of(setup, order), order->mode);
+    def.open = order->crowd;
+    def.watches = peer->lobby;
     def.seed = setup->seed + order->games;
     def.character = self.number % ARENA_CHARACTER_COUNT;
     def.skill = peer->index == 0 ? OWN_SKILL : ARENA_SKILL_MIN + self.number % skills;
@@ -140,6 +170,7 @@ static DemoThing thing_of(const ArenaPeer *peer, int32_t player)
     const ArenaSeen *seen = &node->seen[player];
     const ArenaPlayer *p = &node->view.player[player];
     bool own = player == node->player;
+    FL_ASSERT(player >= 0 && player < ARENA_PLAYER_CAPACITY);
     DemoThing thing = {.x = p->x,
                        .y = p->y,
                        .yaw = p->yaw,
@@ -156,7 +187,7 @@ static void remember(ArenaPeer *peer, int32_t count, FlTime at)
     past->at = at;
     memcpy(past->before, past->after, sizeof past->before);
     for (int32_t i = 0; i < count; i++) {
-        past->after[i] = thing_of(peer, i);
+        past->after[i] = thing_of(peer, i + peer->first);
     }
 }
 
@@ -165,9 +196,9 @@ static void count_jumps(ArenaPeer *peer, const ArenaSetup *setup, FlTime at)
     ArenaScreenFigures *figures = &setup->board->screen;
     for (int32_t i = 0; i < setup->player_count; i++) {
         const DemoThing *thing = &peer->past.after[i];
-        const ArenaPlayer *p = &peer->node.view.player[i];
+        const ArenaPlayer *p = &peer->node.view.player[i + peer->first];
         Jumps *jumps = &peer->jumps[i];
-        if (i == peer->node.player || !thing->there || !thing->alive) {
+        if (i == arena_peer_place(peer) || !thing->there || !thing->alive) {
             jumps->started = false;
             continue;
         }
@@ -198,7 +229,9 @@ static void play(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrder *ord
         if (peer->index == 0) {
             count_jumps(peer, setup, at);
         }
-        arena_peer_figures(peer, setup, at);
+        if (!peer->lobby) {
+            arena_peer_figures(peer, setup, at);
+        }
     }
 }
 
@@ -206,13 +239,16 @@ FlTime arena_peer_step(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrde
                        FlTime now)
 {
     if (!peer->open) {
-        return now + FL_MS(5); // the door may open
+        return peer->lobby && !order->crowd ? FL_FOREVER : now + FL_MS(5); // the door may open
     }
     FlSession *session = peer->far.session;
     FlTime here = distant_time(&peer->far, now);
     distant_receive(&peer->far, now);
-    if (fl_session_state(session) == FL_SESSION_RUNNING && !peer->plays &&
-        is_complete(peer, setup->player_count, now)) {
+    bool running = fl_session_state(session) == FL_SESSION_RUNNING;
+    if (running && order->crowd && peer->index == 0) { // it was the first
+        atomic_store(&setup->board->door, atomic_load(&setup->board->lobby));
+    }
+    if (running && !peer->plays && is_complete(peer, setup->player_count, now)) {
         start(peer, setup, order, here);
     }
     if (peer->plays) {
@@ -232,6 +268,11 @@ FlTime arena_peer_step(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrde
 }
 
 // ---------------------------------------------------------------- what is told of it
+
+int32_t arena_peer_place(const ArenaPeer *peer)
+{
+    return peer->node.player - peer->first;
+}
 
 DemoThing arena_peer_thing(const ArenaPeer *peer, int32_t player, FlTime at)
 {
@@ -272,13 +313,22 @@ static void note_frame(ArenaPeer *peer, ArenaScreenFigures *figures, int32_t pla
     atomic_fetch_add(&figures->pairs, (uint64_t)(players - 1));
 }
 
+// In a crowd those come every frame whom the screen's player watches.
+static int32_t comes(const ArenaPeer *peer, int32_t number)
+{
+    FlEntityStatus status;
+    FlEntityId id = peer->node.seen[number].entity;
+    bool known = fl_entity_status(peer->far.session, id, &status) == FL_OK;
+    return known && status.watched ? ARENA_SERVES_FOCUS : ARENA_SERVES_EFFORT;
+}
+
 static void note_screen(ArenaPeer *peer, const ArenaSetup *setup)
 {
     const ArenaNode *node = &peer->node;
     const ArenaPlayer *p = &node->view.player[node->player];
     ArenaScreenFigures *figures = &setup->board->screen;
     uint32_t items = 0;
-    for (int32_t i = 0; i < arena_item_count(setup->game); i++) {
+    for (int32_t i = 0; i < arena_item_count(node->def.game); i++) {
         items |= arena_item_there(&node->view, i) ? UINT32_C(1) << i : 0;
     }
     atomic_store(&figures->items, items);
@@ -287,9 +337,13 @@ static void note_screen(ArenaPeer *peer, const ArenaSetup *setup)
     atomic_store(&figures->score, p->score);
     atomic_store(&figures->deaths, (int32_t)p->deaths);
     atomic_store(&figures->weapon, p->weapon);
-    atomic_store(&figures->peers, fl_peer_count(peer->far.session));
+    atomic_store(&figures->peers, fl_peer_count(peer->far.session) - peer->first);
     for (int32_t i = 0; i < setup->player_count; i++) {
-        atomic_store(&figures->attention[i], (int32_t)(1000.0 * node->seen[i].attention));
+        atomic_store(&figures->attention[i],
+                     (int32_t)(1000.0 * node->seen[i + peer->first].attention));
+        if (peer->first > 0) {
+            atomic_store(&setup->board->player[i].serves, comes(peer, i + peer->first));
+        }
     }
     note_frame(peer, figures, setup->player_count);
 }
@@ -297,19 +351,21 @@ static void note_screen(ArenaPeer *peer, const ArenaSetup *setup)
 void arena_peer_figures(ArenaPeer *peer, const ArenaSetup *setup, FlTime now)
 {
     const FlSession *session = peer->far.session;
-    ArenaPlayerFigures *own = &setup->board->player[peer->node.player];
+    ArenaPlayerFigures *own = &setup->board->player[arena_peer_place(peer)];
     ArenaScreenFigures *screen = &setup->board->screen;
     for (FlPeerId id = {0}; fl_peer_next(session, &id);) {
         FlPeerStatus status;
         FlLinkStats stats;
-        if (fl_peer_status(session, id, &status) != FL_OK || status.number >= setup->player_count ||
+        if (fl_peer_status(session, id, &status) != FL_OK || status.number < peer->first ||
+            status.number - peer->first >= setup->player_count ||
             fl_peer_stats(session, now, id, &stats) != FL_OK) {
             continue;
         }
+        int32_t place = status.number - peer->first;
         if (peer->index == 0) {
-            atomic_store(&screen->sent_to[status.number], stats.bytes_out);
-            atomic_store(&screen->serves_to[status.number], serves(peer, id));
-        } else if (status.number == 0) {
+            atomic_store(&screen->sent_to[place], stats.bytes_out);
+            atomic_store(&screen->serves_to[place], serves(peer, id));
+        } else if (place == 0) {
             atomic_store(&own->serves, serves(peer, id));
         }
     }

@@ -18,6 +18,8 @@ typedef struct ArenaPast {
 
 typedef struct ArenaPeer {
     int32_t index; ///< Among all players of the demo; 0 is on the screen. Not its number.
+    bool lobby;    ///< It hosts crowds, and does not play.
+    int32_t first; ///< The number of the player at place 0.
     Distant far;
     DemoWay way;
     bool open;      ///< There is a session,
@@ -31,9 +33,14 @@ typedef struct ArenaPeer {
     uint64_t frame_seen;
 } ArenaPeer;
 
+/// What stands on the board: where all join, and where the screen's player does in a crowd.
+typedef struct ArenaDoors {
+    uint64_t door, lobby;
+} ArenaDoors;
+
 /// Joins the present game, if its door is open now, or makes it.
 void arena_peer_join(ArenaPeer *peer, const ArenaSetup *setup, const DemoActor *actor,
-                     const ArenaOrder *order, uint64_t door, FlTime now);
+                     const ArenaOrder *order, const ArenaDoors *doors, FlTime now);
 void arena_peer_leave(ArenaPeer *peer, FlTime again_at);
 
 /// The network is another one.
@@ -43,7 +50,10 @@ void arena_peer_way(ArenaPeer *peer, const ArenaOrder *order, FlTime now);
 FlTime arena_peer_step(ArenaPeer *peer, const ArenaSetup *setup, const ArenaOrder *order,
                        FlTime now);
 
-/// Where it has a player at `at`.
+/// Which place its own player has.
+int32_t arena_peer_place(const ArenaPeer *peer);
+
+/// Where it has the player of a place at `at`.
 DemoThing arena_peer_thing(const ArenaPeer *peer, int32_t player, FlTime at);
 
 /// Tells the board; after a tick.

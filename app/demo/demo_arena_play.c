@@ -17,8 +17,8 @@ typedef struct Company {
     int32_t count;
     FlTime due[MOST];
     bool ready[MOST];
-    int64_t look;  // that comes next
-    uint64_t door; // as it was last
+    int64_t look;     // that comes next
+    ArenaDoors doors; // as they were last
 } Company;
 
 /// Process 0 has the player on the screen, the others take turns.
@@ -28,6 +28,11 @@ static void gather(Company *company)
     int32_t step = number == 0 ? ARENA_DEMO_PLAYERS_MAX : ARENA_DEMO_PROCESSES - 1;
     for (int32_t i = number; i < company->setup->player_count; i += step) {
         company->peers[company->count++].index = i;
+    }
+    if (number == 0) {
+        ArenaPeer *lobby = &company->peers[company->count++];
+        lobby->index = ARENA_DEMO_PLAYERS_MAX;
+        lobby->lobby = true;
     }
 }
 
@@ -62,8 +67,11 @@ static void note_row(Company *company, int32_t row, FlTime at, bool own)
     memset(r->thing, 0, sizeof r->thing);
     for (int32_t p = 0; p < company->count; p++) {
         const ArenaPeer *peer = &company->peers[p];
+        if (peer->lobby) {
+            continue;
+        }
         for (int32_t i = 0; peer->plays && i < company->setup->player_count; i++) {
-            if (!own || i == peer->node.player) {
+            if (!own || i == arena_peer_place(peer)) {
                 r->thing[i] = arena_peer_thing(peer, i, at);
             }
         }
@@ -109,7 +117,7 @@ static void rest(Company *company, FlTime began)
     if (play_tape_replays(company->actor->tape)) {
         count = 0;
     } else {
-        if (company->count > 1) {
+        if (company->actor->number > 0) {
             (void)fl_net_wait(NULL, 0, began + ROUND_APART, NULL);
         }
         (void)fl_net_wait(nets, count, next, ready);
@@ -129,11 +137,11 @@ int demo_arena_play(const ArenaSetup *setup, const DemoActor *actor)
     gather(&company);
     FlTime now = demo_actor_now(actor);
     while (obey(&company, now)) {
-        uint64_t door = atomic_load(&setup->board->door);
-        demo_actor_board(actor, &door, &company.door, (int32_t)sizeof door);
+        ArenaDoors doors = {atomic_load(&setup->board->door), atomic_load(&setup->board->lobby)};
+        demo_actor_board(actor, &doors, &company.doors, (int32_t)sizeof doors);
         for (int32_t i = 0; i < company.count; i++) {
             ArenaPeer *peer = &company.peers[i];
-            arena_peer_join(peer, setup, actor, &company.order, door, now);
+            arena_peer_join(peer, setup, actor, &company.order, &doors, now);
             if (company.ready[i] || company.due[i] <= now) {
                 company.due[i] = arena_peer_step(peer, setup, &company.order, now);
             }

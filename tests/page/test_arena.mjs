@@ -39,6 +39,14 @@ test("the screen is drawn, charts move, another mode shows others differently, a
     await page.keyboard.up("ArrowLeft");
     await page.getByRole("button", { name: "Let the bot drive" }).click();
     await until(page, (news) => !news.driven);
+
+    await page.getByRole("radio", { name: "crowd" }).check();
+    await page.waitForFunction(() => window.fairlead.settings?.topology === "crowd");
+    const crowd = await until(page, (news) => allSeen(news) && guided(news) > 0 && inFocus(news) > 0 && news.error[0] !== null);
+    assert.equal(crowd.game, donny.game + 1);
+    assert.equal(crowd.peers, 15, "the lobby is no player");
+    assert.ok(inFocus(crowd) <= 4);
+    await page.waitForFunction(() => /passes on/.test(document.querySelector(".uploads p").innerText));
     const high = await page.evaluate(() => document.querySelector(".arena").clientHeight);
     assert.ok(high < 900, `${high}: the screen and what is beside it keep their size`);
     await page.screenshot({ path: path.join(pictures, "arena-light.png"), fullPage: true });
