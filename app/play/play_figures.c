@@ -169,7 +169,9 @@ void play_figures_errors(const PlayNode *node, FlTime now, char *out, size_t siz
             node->game->thing, own->name, report.mean * each, report.sd * each,
             report.receiver_count);
     }
-    if (count == 0) {
+    if (fl_session_topology(node->session) == FL_TOPOLOGY_CROWD) {
+        put(&text, "in a crowd it is not known how others see us");
+    } else if (count == 0) {
         put(&text, "nobody sees our %ss yet", node->game->thing);
     }
 }
