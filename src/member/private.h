@@ -122,15 +122,14 @@ struct Members {
     Member *all;                 // [member_count]
     Handshake *handshakes;       // [connection]
     uint64_t *due;               // [connection][member_words]: whose announcement is due
-    uint64_t *direct;            // host: [member][member_words]: who reaches whom without us,
-                                 // NULL, as the next three, where we never will be;
+    uint64_t *direct;            // host: [member][member_words]: who reaches whom without us
+                                 // (NULL, as the next three, where we never will be),
     uint64_t *reach_due;         // and of what owner that has changed, for whom (reach_next),
     uint64_t *introductions_due; // and who is to be introduced to whom,
     uint64_t *renewals_due;      // if only for new keys
     FlTime missed_next;          // when members are looked at next for such that are not reached
     FlTime reach_next;           // host: not before this are changes of who reaches whom looked at
-    FlTime
-        successors_next; // host of a crowd: when it is looked who reaches those who may take over
+    FlTime successors_next;      // host of a crowd: when it looks who reaches those who may lead
     FlTime lead_at; // the host is gone, and we lead then, if no other member does; FL_FOREVER else
     FlTime join_next, join_until;
     uint64_t nonce;
