@@ -49,7 +49,8 @@ typedef struct FlKindDef {
     const FlFieldDef *fields;
     int32_t field_count;
     uint32_t private_groups; ///< A bit for each group that only the owner, the host and those see
-                             ///< whom fl_field_scope names; others by all who see the entity.
+                             ///< whom fl_field_scope names; others by all who see the entity. A bit
+                             ///< without a group is refused.
 } FlKindDef;
 
 /// A field's value: whichever its type has.

@@ -69,8 +69,13 @@ typedef struct FlSealTokenDef {
     uint8_t user_data[FL_SEAL_USER_BYTES]; ///< Sealed: the client cannot read or change it.
 } FlSealTokenDef;
 
+/// Whether a definition is sound; `error` says which field, its value and its range. Errors:
+/// FL_BAD_VALUE.
+FL_API FL_NODISCARD FlResult fl_seal_token_def_problem(const FlSealTokenDef *def, FlError *error);
+
 /// Makes a connect token under the server's private key. For backends and tests.
-/// Errors: FL_BAD_VALUE (a field outside its range), FL_SYSTEM (libsodium does not start).
+/// Errors: FL_BAD_VALUE (fl_seal_token_def_problem says what), FL_SYSTEM (libsodium does not
+/// start).
 FL_API FL_NODISCARD FlResult fl_seal_token_make(const FlSealTokenDef *def,
                                                 const uint8_t private_key[FL_SEAL_KEY_BYTES],
                                                 const FlSealRandom *random,

@@ -85,6 +85,9 @@ uint16_t fl__call_hash(const void *bytes, int32_t count);
 /// again every 400 ms.
 FlCallsDef fl__calls_def_default(void);
 
+/// Whether a definition is sound; `error` says which field. Errors: FL_BAD_VALUE.
+FL_NODISCARD FlResult fl__calls_def_problem(const FlCallsDef *def, FlError *error);
+
 typedef struct FlCalls FlCalls;
 
 /// Errors: FL_NO_MEMORY; FL_BAD_VALUE (a setting out of its range).

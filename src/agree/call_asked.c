@@ -36,7 +36,7 @@ FlResult fl__calls_ask(FlCalls *calls, const FlCallDef *call, FlCallKey self, ui
     *serial = 0;
     bool predicts = call->predicted != NULL;
     if (call->count < 0 || call->count > FL_CALL_BYTES || call->predicted_count < 0 ||
-        call->predicted_count > FL_CALL_BYTES) {
+        call->predicted_count > FL_CALL_BYTES || (call->bytes == NULL && call->count > 0)) {
         return FL_BAD_VALUE;
     }
     Asked *asked = place(calls);

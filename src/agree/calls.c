@@ -20,11 +20,16 @@ FlCallsDef fl__calls_def_default(void)
     return def;
 }
 
-static bool def_is_good(const FlCallsDef *def)
+FlResult fl__calls_def_problem(const FlCallsDef *def, FlError *error)
 {
-    return def->asked_capacity >= 1 && def->asked_capacity <= 4096 && def->received_capacity >= 1 &&
-           def->received_capacity <= 65536 && def->life_ns > 0 &&
-           def->life_ns <= FL_CALL_LIFE_MOST && def->again_ns >= FL_MS(1);
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlCallsDef, "fl_session_def_default", CALLS_COOKIE),
+        FL__WHOLE(FlCallsDef, asked_capacity, 1, 4096),
+        FL__WHOLE(FlCallsDef, received_capacity, 1, 65536),
+        FL__WHOLE(FlCallsDef, life_ns, 1, FL_CALL_LIFE_MOST),
+        FL__WHOLE(FlCallsDef, again_ns, FL_MS(1), FL_FOREVER),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
 }
 
 size_t fl__calls_memory(const FlCallsDef *def)
@@ -38,7 +43,8 @@ FlResult fl__calls_create(const FlCallsDef *def, FlCalls **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == CALLS_COOKIE);
-    if (!def_is_good(def)) {
+    FlError error;
+    if (fl__calls_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     FlCalls *calls = (FlCalls *)fl_alloc(&def->alloc, fl__calls_memory(def), _Alignof(max_align_t));

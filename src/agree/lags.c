@@ -34,14 +34,22 @@ FlLagsDef fl__lags_def_default(void)
     return def;
 }
 
-static bool def_is_good(const FlLagsDef *def)
+FlResult fl__lags_def_problem(const FlLagsDef *def, FlError *error)
 {
-    bool numbers = def->self >= 0 && def->self < FL_LAGS_PEERS && def->choice < FL_LAGS_CHOICES &&
-                   def->slew_ppm >= FL__SLEW_LEAST && def->slew_ppm <= FL__SLEW_MOST;
-    bool times = def->probe_ns > 0 && def->provision_ns >= 0 && def->window_ns >= FL_MS(1) &&
-                 def->margin_ns >= 0 && def->margin_ns <= MARGIN_LIMIT && def->again_ns > 0 &&
-                 def->retry_ns > 0 && def->limit_ns > 0;
-    return numbers && times;
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlLagsDef, "fl_session_def_default", LAGS_COOKIE),
+        FL__WHOLE(FlLagsDef, self, 0, FL_LAGS_PEERS - 1),
+        FL__WHOLE(FlLagsDef, choice, 0, FL_LAGS_CHOICES - 1),
+        FL__WHOLE(FlLagsDef, slew_ppm, FL__SLEW_LEAST, FL__SLEW_MOST),
+        FL__WHOLE(FlLagsDef, probe_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlLagsDef, provision_ns, 0, FL_FOREVER),
+        FL__WHOLE(FlLagsDef, window_ns, FL_MS(1), FL_FOREVER),
+        FL__WHOLE(FlLagsDef, margin_ns, 0, MARGIN_LIMIT),
+        FL__WHOLE(FlLagsDef, again_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlLagsDef, retry_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlLagsDef, limit_ns, 1, FL_FOREVER),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
 }
 
 void fl__lags_restart(FlLags *lags, int32_t self, FlTime now)
@@ -66,7 +74,8 @@ FlResult fl__lags_create(const FlLagsDef *def, FlTime now, FlLags **out)
 {
     *out = NULL;
     FL_ASSERT(def->cookie == LAGS_COOKIE);
-    if (!def_is_good(def)) {
+    FlError error;
+    if (fl__lags_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     FlLags *lags = (FlLags *)fl_alloc(&def->alloc, sizeof *lags, _Alignof(FlLags));

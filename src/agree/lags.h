@@ -26,6 +26,9 @@ FL_NODISCARD FlResult fl__lags_solve(FlLagsChoice choice, int32_t count, const F
 /// 2 s. `self` is 0.
 FlLagsDef fl__lags_def_default(void);
 
+/// Whether a definition is sound; `error` says which field. Errors: FL_BAD_VALUE.
+FL_NODISCARD FlResult fl__lags_def_problem(const FlLagsDef *def, FlError *error);
+
 typedef struct FlLags FlLags;
 
 /// Reserves everything; later calls allocate nothing. Errors: FL_NO_MEMORY, FL_BAD_VALUE.

@@ -64,7 +64,7 @@ void fl__error_set(FlError *error, FlResult code, const char *format, ...)
 bool fl__whole_in(FlError *error, const char *field, int64_t value, int64_t low, int64_t high)
 {
     bool good = value >= low && value <= high;
-    if (!good && high >= INT32_MAX) {
+    if (!good && (high == INT32_MAX || high == FL_FOREVER)) { // no upper end
         fl__error_set(error, FL_BAD_VALUE, "%s is %" PRId64 ": it must be at least %" PRId64 ".",
                       field, value, low);
     } else if (!good) {

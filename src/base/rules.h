@@ -20,7 +20,7 @@ typedef struct Fl__Rule {
     size_t at;
     Fl__RuleKind kind;
     size_t bytes;      // of whole numbers: 4 or 8, signed
-    int64_t low, high; // of whole numbers; INT32_MAX and more: no upper end
+    int64_t low, high; // of whole numbers; INT32_MAX and FL_FOREVER: no upper end
     double least, most;
 } Fl__Rule;
 

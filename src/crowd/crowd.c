@@ -29,21 +29,36 @@ FlCrowdDef fl__crowd_def_default(void)
     return def;
 }
 
+FlResult fl__crowd_def_problem(const FlCrowdDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__COOKIE(FlCrowdDef, "fl_session_def_default", CROWD_COOKIE),
+        FL__WHOLE(FlCrowdDef, light_capacity, 1, MEMBERS_AT_MOST),
+        FL__WHOLE(FlCrowdDef, detail_capacity, 1, 65536),
+        FL__WHOLE(FlCrowdDef, guide_capacity, 0, INT16_MAX),
+        FL__WHOLE(FlCrowdDef, stream_capacity, 1, 65536),
+        FL__WHOLE(FlCrowdDef, focus_count, 1, MEMBERS_AT_MOST),
+        FL__WHOLE(FlCrowdDef, frame_ns, FL_MS(1), FL_SEC(10)),
+        FL__WHOLE(FlCrowdDef, batch_ns, FL_MS(1), FL_SEC(10)),
+        FL__WHOLE(FlCrowdDef, silence_ns, 1, FL_FOREVER),
+        FL__WHOLE(FlCrowdDef, extra_ns, 0, FL_FOREVER),
+    };
+    (void)fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+    (void)fl__def_wrong(error, def->batch_ns < def->frame_ns, "batch_ns is below frame_ns.");
+    return fl__def_wrong(error, def->shared && def->light_capacity > SHARED_LIGHTS_AT_MOST,
+                         "light_capacity is above 64: with shared it must be 1 to 64.");
+}
+
 static bool def_is_good(const FlCrowdDef *def)
 {
+    FlError error;
     bool members = def->member_capacity >= 2 && def->member_capacity <= MEMBERS_AT_MOST &&
                    def->first >= 0 && def->self >= def->first && def->self < def->member_capacity;
-    bool counts = def->light_capacity >= 1 && def->light_capacity <= MEMBERS_AT_MOST &&
-                  def->stream_capacity >= 1 && def->stream_capacity <= 65536 &&
-                  def->focus_count >= 1 && def->focus_count <= def->member_capacity &&
-                  def->entity_capacity >= 1 && def->entity_capacity <= 65536 &&
-                  def->detail_capacity >= 1 && def->detail_capacity <= def->entity_capacity &&
-                  def->guide_capacity >= 0 && def->guide_capacity <= INT16_MAX &&
-                  (!def->shared || def->light_capacity <= SHARED_LIGHTS_AT_MOST);
-    bool times = def->frame_ns >= FL_MS(1) && def->batch_ns >= def->frame_ns &&
-                 def->batch_ns <= FL_SEC(10) && def->silence_ns > 0 && def->extra_ns >= 0;
-    return members && counts && times && def->upload_bytes_s >= 0.0 && def->upload_bytes_s < 1e12 &&
-           def->overhead_bytes >= 0 && def->overhead_bytes <= 1000;
+    bool counts = def->focus_count <= def->member_capacity && def->entity_capacity >= 1 &&
+                  def->entity_capacity <= 65536 && def->detail_capacity <= def->entity_capacity;
+    return fl__crowd_def_problem(def, &error) == FL_OK && members && counts &&
+           def->upload_bytes_s >= 0.0 && def->upload_bytes_s < 1e12 && def->overhead_bytes >= 0 &&
+           def->overhead_bytes <= 1000;
 }
 
 // ---------------------------------------------------------------- memory

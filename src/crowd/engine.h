@@ -229,4 +229,7 @@ uint32_t fl__crowd_contradictions(const FlCrowd *crowd, int32_t member);
 /// silence, 100 ms for one hop more, no limit, 46 bytes of headers, shared.
 FlCrowdDef fl__crowd_def_default(void);
 
+/// Whether what a game may set is sound; `error` says which field. Errors: FL_BAD_VALUE.
+FL_NODISCARD FlResult fl__crowd_def_problem(const FlCrowdDef *def, FlError *error);
+
 #endif

@@ -55,7 +55,7 @@ FlResult fl_entity_state_set(FlSession *session, FlEntityId id, const void *byte
     if (result != FL_OK && !early) {
         return result;
     }
-    if (count < 0 || count > FL_ENTITY_STATE_BYTES ||
+    if (count < 0 || count > FL_ENTITY_STATE_BYTES || (bytes == NULL && count > 0) ||
         fl__fields_of(session, entity)->layout != NULL) {
         return FL_BAD_VALUE;
     }

@@ -77,7 +77,8 @@ static FlResult check(FlSession *session, int32_t to_count, const FlEvent *event
     int32_t longest = ordered ? FL_EVENT_BYTES : FL_EVENT_SHORT_BYTES;
     int32_t most = most_recipients(event);
     if (event->delivery > FL_DELIVERY_NEWEST || event->channel >= FL_EVENT_CHANNELS ||
-        event->count < 0 || event->count > longest || to_count > most || to_count < 0) {
+        event->count < 0 || event->count > longest || to_count > most || to_count < 0 ||
+        (event->bytes == NULL && event->count > 0)) {
         return FL_BAD_VALUE;
     }
     if (session->state == FL_SESSION_ENDED) {
@@ -162,7 +163,7 @@ static void list_member(RouteHead *head, int32_t member, int32_t most)
 FlResult fl_event_send_near(FlSession *session, FlVec3 place, double distance, const FlEvent *event)
 {
     FlResult result = check(session, 0, event);
-    if (result != FL_OK || !(distance >= 0.0)) {
+    if (result != FL_OK || !(distance >= 0.0) || !fl_vec3_finite(place)) {
         return result != FL_OK ? result : FL_BAD_VALUE;
     }
     int32_t most = most_recipients(event);

@@ -319,11 +319,13 @@ bool fl__predict_own_tick(FlSession *session, Predict *predict, FlTime now, cons
 const void *fl_predict_confirmed(const FlSession *session, int64_t *tick)
 {
     const Predict *p = session->play->predict;
-    *tick = -1;
-    if (p == NULL || p->own.came_tick < 0) {
+    bool known = p != NULL && p->own.came_tick >= 0;
+    if (tick != NULL) {
+        *tick = known ? p->own.came_tick : -1;
+    }
+    if (!known) {
         return NULL;
     }
-    *tick = p->own.came_tick;
     return p->own.came;
 }
 

@@ -259,7 +259,7 @@ FlResult fl_seal_invite_parse(const char *text, FlSealInvite *invite)
     if (strncmp(text, TEXT_HEAD, TEXT_HEAD_BYTES) != 0 ||
         sodium_base642bin(bytes, sizeof bytes, text + TEXT_HEAD_BYTES,
                           strlen(text) - TEXT_HEAD_BYTES, NULL, &count, &end, VARIANT) != 0 ||
-        *end != '\0') {
+        end[strspn(end, " \t\r\n")] != '\0') { // as lines come out of files and mails
         return FL_BAD_VALUE;
     }
     FlReader r;

@@ -29,6 +29,8 @@
 //          zero up to 2048
 #include "private.h"
 
+#include <inttypes.h>
+
 #include "wire/wire.h"
 
 #include <string.h>
@@ -180,18 +182,29 @@ bool fl__private_open(uint8_t bytes[PRIVATE_BYTES], const TokenSeal *seal,
 
 // ---------------------------------------------------------------- the token
 
-static bool def_good(const FlSealTokenDef *def)
+FlResult fl_seal_token_def_problem(const FlSealTokenDef *def, FlError *error)
 {
-    if (def->address_count < 1 || def->address_count > FL_SEAL_ADDRESSES ||
-        def->create_s >= def->expire_s || def->timeout_s == 0) {
-        return false;
+    fl__error_clear(error);
+    if (!fl__whole_in(error, "address_count", def->address_count, 1, FL_SEAL_ADDRESSES)) {
+        return error->code;
     }
-    for (int32_t i = 0; i < def->address_count; i++) {
+    if (def->create_s >= def->expire_s) {
+        fl__error_set(error, FL_BAD_VALUE,
+                      "expire_s is %" PRIu64 ": it must be above create_s, %" PRIu64 ".",
+                      def->expire_s, def->create_s);
+    } else if (def->timeout_s == 0) {
+        fl__error_set(error, FL_BAD_VALUE,
+                      "timeout_s is 0: it must be above 0, or negative for never.");
+    }
+    for (int32_t i = 0; error->code == FL_OK && i < def->address_count; i++) {
         if (!fl__address_writable(def->address[i])) {
-            return false;
+            fl__error_set(error, FL_BAD_VALUE,
+                          "address[%d] is none a token can carry: it must be IPv4 or IPv6, with a "
+                          "port and without a scope.",
+                          i);
         }
     }
-    return true;
+    return error->code;
 }
 
 static void fill_private(const FlSealTokenDef *def, const FlSealRandom *random, PrivateToken *token)
@@ -211,7 +224,8 @@ FlResult fl__token_make(const FlSealTokenDef *def, const uint8_t key[FL_SEAL_KEY
                         uint8_t token[FL_SEAL_TOKEN_BYTES])
 {
     memset(token, 0, FL_SEAL_TOKEN_BYTES);
-    if (!def_good(def)) {
+    FlError error;
+    if (fl_seal_token_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     PrivateToken inner;

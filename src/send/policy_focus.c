@@ -45,11 +45,23 @@ FlFocusDef fl__focus_def_default(void)
     return def;
 }
 
+FlResult fl__focus_def_problem(const FlFocusDef *def, FlError *error)
+{
+    static const Fl__Rule rules[] = {
+        FL__WHOLE(FlFocusDef, frame_ns, 1, FL_FOREVER),
+        FL__REAL(FlFocusDef, share, 0.0, 1.0),
+        FL__REAL(FlFocusDef, base, 0.0, 1.0),
+        FL__REAL(FlFocusDef, radian, 0.0, (double)INFINITY),
+        FL__REAL(FlFocusDef, second, 0.0, (double)INFINITY),
+        FL__WHOLE(FlFocusDef, chosen_ns, 0, FL_FOREVER),
+    };
+    return fl__def_problem(def, rules, sizeof rules / sizeof rules[0], error);
+}
+
 FlResult fl__ledger_focus(FlLedger *ledger, const FlFocusDef *def)
 {
-    if (def->frame_ns <= 0 || !(def->share >= 0.0 && def->share <= 1.0) ||
-        !(def->base >= 0.0 && def->base <= 1.0) || !(def->radian >= 0.0) || !(def->second >= 0.0) ||
-        def->chosen_ns < 0) {
+    FlError error;
+    if (fl__focus_def_problem(def, &error) != FL_OK) {
         return FL_BAD_VALUE;
     }
     ledger->focus.def = *def;

@@ -83,6 +83,9 @@ bool fl__send_valid(const FlSend *send);
 /// As published: 50 ms, three quarters.
 FlFocusDef fl__focus_def_default(void);
 
+/// Whether a definition is sound; `error` says which field. Errors: FL_BAD_VALUE.
+FL_NODISCARD FlResult fl__focus_def_problem(const FlFocusDef *def, FlError *error);
+
 /// What the next frame may spend: `bytes` in all, and what an update takes besides its own bytes,
 /// its part of all headers. Unlimited until set. Credit is the caller's business (FlBudget): what
 /// is too little for an update now is more at the next frame.

@@ -1,7 +1,11 @@
 // What is wrong with a session's definition: the field, its value, its range.
 #include "private.h"
 
+#include "agree/call.h"
+#include "agree/lags.h"
+#include "crowd/engine.h"
 #include "fairlead/rewind.h"
+#include "send/send.h"
 
 #define UPLOAD_MOST 1e9 // what a second's bytes are counted in
 
@@ -13,12 +17,25 @@ static bool holds(FlError *error, bool good, const char *sentence)
     return good;
 }
 
+static bool peers(const FlSessionDef *def, FlError *error)
+{
+    int32_t entities = def->world.entity_capacity;
+    int32_t most = entities <= 4096 ? entities - 1 : 4096;
+    bool good = def->peer_capacity >= 1 && def->peer_capacity <= most;
+    if (!good) {
+        fl__error_set(error, FL_BAD_VALUE,
+                      "peer_capacity is %d: it must be 1 to %d: at most 4096, and below "
+                      "world.entity_capacity, which is %d.",
+                      def->peer_capacity, most, entities);
+    }
+    return good;
+}
+
 static bool counts(const FlSessionDef *def, FlError *error)
 {
     // Every member gets the same share of the entity numbers: at least one.
     int32_t entities = def->world.entity_capacity;
-    return fl__whole_in(error, "peer_capacity", def->peer_capacity, 1,
-                        entities <= 4096 ? entities - 1 : 4096) &&
+    return peers(def, error) &&
            fl__whole_in(error, "entity_capacity", def->entity_capacity, 1, entities) &&
            fl__whole_in(error, "member_entities", def->member_entities, 1, INT32_MAX) &&
            fl__whole_in(error, "input_bytes", def->input_bytes, 0, 64) &&
@@ -50,20 +67,20 @@ static bool network(const FlSessionDef *def, FlError *error)
                  "upload_bytes_s must be 0 (no limit), or 1000 to 1e9.") &&
            holds(error,
                  t == NULL || (t->send_fn != NULL && t->receive_fn != NULL && t->wait_fn != NULL),
-                 "transport must have all three functions.");
+                 "transport must have all three functions.") &&
+           holds(error, (def->alloc.alloc_fn == NULL) == (def->alloc.free_fn == NULL),
+                 "alloc: set both functions, or neither.");
 }
 
 static bool tuning(const FlSessionDef *def, FlError *error)
 {
     const FlSessionTuning *t = &def->tuning;
-    return fl__whole_in(error, "tuning.direct_capacity", t->direct_capacity, 1,
+    return fl__whole_in(error, "tuning.direct_capacity", t->direct_capacity, 0,
                         def->peer_capacity) &&
            fl__power_up_to(error, "tuning.item_capacity", t->item_capacity, 1 << 30) &&
            fl__power_up_to(error, "tuning.path_capacity", t->path_capacity, 1 << 30) &&
            fl__whole_in(error, "tuning.gather_ns", t->gather_ns, 0, FL_FOREVER) &&
            fl__whole_in(error, "tuning.guide_from_ns", t->guide_from_ns, 0, FL_FOREVER) &&
-           fl__whole_in(error, "tuning.crowd.guide_capacity", t->crowd.guide_capacity, 0,
-                        INT16_MAX) &&
            fl__whole_in(error, "tuning.join_every_ns", t->join_every_ns, 1, FL_FOREVER) &&
            fl__whole_in(error, "tuning.update_least_bytes", t->update_least_bytes, 0, 256) &&
            fl__whole_in(error, "tuning.time_mode", t->time_mode, FL_TIME_GLOBAL, FL_TIME_ONE_WAY) &&
@@ -93,7 +110,16 @@ static bool parts(const FlSessionDef *def, FlError *error)
     return part_is_good(error, "world", fl_world_def_problem(&def->world, &part), &part) &&
            part_is_good(error, "tuning.link", fl_link_def_problem(&def->tuning.link, &part),
                         &part) &&
-           part_is_good(error, "tuning.show", fl_show_def_problem(&def->tuning.show, &part), &part);
+           part_is_good(error, "tuning.show", fl_show_def_problem(&def->tuning.show, &part),
+                        &part) &&
+           part_is_good(error, "tuning.calls", fl__calls_def_problem(&def->tuning.calls, &part),
+                        &part) &&
+           part_is_good(error, "tuning.lags", fl__lags_def_problem(&def->tuning.lags, &part),
+                        &part) &&
+           part_is_good(error, "tuning.focus", fl__focus_def_problem(&def->tuning.focus, &part),
+                        &part) &&
+           part_is_good(error, "tuning.crowd", fl__crowd_def_problem(&def->tuning.crowd, &part),
+                        &part);
 }
 
 FlResult fl_session_def_problem(const FlSessionDef *def, FlError *error)

@@ -67,15 +67,22 @@ static const char *place_number(const FlFieldDef *def, FieldPlace *place)
     return NULL;
 }
 
+static const struct {
+    int32_t most;
+    const char *problem;
+} SIZES[] = {
+    [FL_FIELD_BITS] = {64, "its size must be 1 to 64"},
+    [FL_FIELD_ANGLE] = {30, "its size must be 1 to 30"},
+    [FL_FIELD_BYTES] = {MOST_BYTES, "its size must be 1 to 200"},
+};
+
 static const char *place_init(const FlFieldDef *def, FieldPlace *place)
 {
-    static const int32_t LONGEST[] = {
-        [FL_FIELD_BITS] = 64, [FL_FIELD_ANGLE] = 30, [FL_FIELD_BYTES] = MOST_BYTES};
     if (def->name == NULL || def->name[0] == '\0' || strlen(def->name) >= FL_FIELD_NAME_BYTES) {
         return "its name must have 1 to 23 bytes";
     }
     if (def->group >= FL_FIELD_GROUPS || def->type > FL_FIELD_BYTES) {
-        return "no such group, or no such type";
+        return "its group must be 0 to 31, and its type one of FlFieldType";
     }
     memset(place, 0, sizeof *place);
     memcpy(place->name, def->name, strlen(def->name));
@@ -84,8 +91,8 @@ static const char *place_init(const FlFieldDef *def, FieldPlace *place)
     if (def->type <= FL_FIELD_REAL) {
         return place_number(def, place);
     }
-    if (def->size < 1 || def->size > LONGEST[def->type]) {
-        return "its size is out of range";
+    if (def->size < 1 || def->size > SIZES[def->type].most) {
+        return SIZES[def->type].problem;
     }
     bool bytes = def->type == FL_FIELD_BYTES;
     place->most = bytes ? (uint16_t)def->size : 0;
@@ -160,6 +167,9 @@ const char *fl__layout_init(const FlKindDef *def, FieldLayout *layout, int32_t *
     if (def->field_count < 1 || def->field_count > FL_FIELDS) {
         return "it must have 1 to 64 fields";
     }
+    if (def->fields == NULL) {
+        return "fields is NULL, and field_count is above 0";
+    }
     memcpy(layout->name, def->name, strlen(def->name));
     layout->version = def->version;
     layout->field_count = def->field_count;
@@ -180,6 +190,11 @@ const char *fl__layout_init(const FlKindDef *def, FieldLayout *layout, int32_t *
         hash_number(&layout->hash, hash);
         layout->group_count =
             place->group >= layout->group_count ? place->group + 1 : layout->group_count;
+    }
+    uint32_t groups = layout->group_count < 32 ? (1u << layout->group_count) - 1 : UINT32_MAX;
+    if ((def->private_groups & ~groups) !=
+        0) { // mistyped, all would see what is meant to be hidden
+        return "private_groups names a group that no field is in";
     }
     return order_fields(layout);
 }

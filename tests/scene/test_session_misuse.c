@@ -1,6 +1,8 @@
 // What a session answers to its own program's mistakes, and the names of what it counts.
 #include "session_stranger.h"
 
+#include "fairlead/predict.h"
+
 static void entities_answer_what_is_wrong_with_a_call(void **state)
 {
     (void)state;
@@ -124,7 +126,7 @@ static void a_definition_that_cannot_work_is_refused_at_once(void **state)
             def.topology = (FlTopology)(FL_TOPOLOGY_CROWD + 1);
             break;
         case 14:
-            def.tuning.direct_capacity = 0;
+            def.tuning.direct_capacity = -1;
             break;
         case 15:
             def.tuning.direct_capacity = def.peer_capacity + 1;
@@ -158,6 +160,59 @@ static void a_definition_that_cannot_work_is_refused_at_once(void **state)
     }
 }
 
+// What a game hands in without its bytes, or without a place.
+static void nothing_where_bytes_belong_is_refused(void **state)
+{
+    (void)state;
+    Fixture f;
+    open_host(&f);
+    FlEvent event = {.type = 1, .count = 4};
+    FlPeerId all = {0};
+    FlVec3 nowhere = {(double)NAN, 0.0, 0.0};
+    assert_int_equal(fl_event_send(f.session, all, &event), FL_BAD_VALUE);
+    event.count = 0;
+    assert_int_equal(fl_event_send(f.session, all, &event), FL_OK);
+    assert_int_equal(fl_event_send_near(f.session, nowhere, 5.0, &event), FL_BAD_VALUE);
+    FlEntityId id = fl_entity_create(f.session, NULL);
+    assert_int_equal(fl_entity_state_set(f.session, id, NULL, 3), FL_BAD_VALUE);
+    assert_int_equal(fl_entity_state_set(f.session, id, NULL, 0), FL_OK);
+    FlCallDef call = {.kind = FL_CALL_OWN, .count = 3};
+    uint32_t serial;
+    assert_int_equal(fl_call_send(f.session, f.now, id, &call, &serial), FL_BAD_VALUE);
+    call.count = 0;
+    call.predicted_count = 3;
+    assert_int_equal(fl_call_send(f.session, f.now, id, &call, &serial), FL_OK); // not known
+    assert_null(fl_predict_state(f.session, fl_peer_self(f.session), NULL));
+    assert_null(fl_predict_confirmed(f.session, NULL));
+    close_all(&f);
+}
+
+static void kinds_say_field_value_and_range(void **state)
+{
+    (void)state;
+    Fixture f;
+    FlError error;
+    open_host(&f);
+    FlFieldDef fields[2] = {{.name = "a", .type = FL_FIELD_INT, .high = 9},
+                            {.name = "b", .type = FL_FIELD_BYTES, .size = 201, .group = 1}};
+    FlKindDef kind = {.name = "k", .field_count = 2};
+    assert_int_equal(fl_kind_define(f.session, 3, &kind, &error), FL_BAD_VALUE);
+    assert_string_equal(error.text, "kind 3: fields is NULL, and field_count is above 0");
+    kind.fields = fields;
+    assert_int_equal(fl_kind_define(f.session, 3, &kind, &error), FL_BAD_VALUE);
+    assert_string_equal(error.text, "kind 3, field b: its size must be 1 to 200");
+    fields[1].type = FL_FIELD_ANGLE;
+    assert_int_equal(fl_kind_define(f.session, 3, &kind, &error), FL_BAD_VALUE);
+    assert_string_equal(error.text, "kind 3, field b: its size must be 1 to 30");
+    fields[1].size = 10;
+    kind.private_groups = 1u << 2;
+    assert_int_equal(fl_kind_define(f.session, 3, &kind, &error), FL_BAD_VALUE);
+    assert_string_equal(error.text, "kind 3: private_groups names a group that no field is in");
+    kind.private_groups = 1u << 1;
+    assert_int_equal(fl_kind_define(f.session, 3, &kind, &error), FL_OK);
+    close_all(&f);
+}
+
 static void every_counter_has_a_name_of_its_own(void **state)
 {
     (void)state;
@@ -177,6 +232,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entities_answer_what_is_wrong_with_a_call),
         cmocka_unit_test(a_definition_that_cannot_work_is_refused_at_once),
+        cmocka_unit_test(nothing_where_bytes_belong_is_refused),
+        cmocka_unit_test(kinds_say_field_value_and_range),
         cmocka_unit_test(every_counter_has_a_name_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

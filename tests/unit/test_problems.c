@@ -37,6 +37,11 @@
         EXPECT_WRONG(zero_, problem, "begin with " #default_fn "()");                              \
     } while (0)
 
+static void free_nothing(void *ctx, void *bytes, size_t count)
+{
+    (void)ctx, (void)bytes, (void)count;
+}
+
 static void modules_say_field_value_and_range(void **state)
 {
     (void)state;
@@ -93,6 +98,51 @@ static void what_a_game_defines_says_it_too(void **state)
     EXPECT_WRONG(session, fl_session_def_problem, "peer_capacity is 0: it must be 1 to");
 }
 
+static void parts_of_a_session_say_it_with_their_way(void **state)
+{
+    (void)state;
+#define WRONG(field, value, words)                                                                 \
+    do {                                                                                           \
+        FlSessionDef d_ = fl_session_def_default();                                                \
+        d_.field = value;                                                                          \
+        EXPECT_WRONG(d_, fl_session_def_problem, words);                                           \
+    } while (0)
+    WRONG(timeout_ns, FL_SEC(7200), "timeout_ns is 7200000000000: it must be 1 to 1800000000000.");
+    WRONG(tuning.link.ack_delay_ns, FL_SEC(20), "it must be 0 to 10000000000.");
+    WRONG(peer_capacity, 2000, "it must be 1 to 1023: at most 4096, and below world.entity_capa");
+    WRONG(tuning.calls.life_ns, FL_SEC(31),
+          "tuning.calls.life_ns is 31000000000: it must be 1 to 30000000000.");
+    WRONG(tuning.calls.asked_capacity, 0, "tuning.calls.asked_capacity is 0: it must be 1 to 4096");
+    WRONG(tuning.calls.cookie, 0, "tuning.calls.cookie is 0: begin with fl_session_def_default()");
+    WRONG(tuning.lags.slew_ppm, 1, "tuning.lags.slew_ppm is 1: it must be 1000 to 500000.");
+    WRONG(tuning.lags.probe_ns, 0, "tuning.lags.probe_ns is 0: it must be at least 1.");
+    WRONG(tuning.lags.choice, FL_LAGS_CHOICES, "tuning.lags.choice is 3: it must be 0 to 2.");
+    WRONG(tuning.focus.share, 1.5, "tuning.focus.share is 1.5: it must be 0 to 1.");
+    WRONG(tuning.focus.frame_ns, 0, "tuning.focus.frame_ns is 0: it must be at least 1.");
+    WRONG(tuning.crowd.cookie, 7, "tuning.crowd.cookie is 7: begin with fl_session_def_default()");
+    WRONG(tuning.crowd.light_capacity, 65, "tuning.crowd.light_capacity is above 64");
+    WRONG(alloc.free_fn, free_nothing, "alloc: set both functions, or neither.");
+#undef WRONG
+}
+
+static void a_token_says_it_too(void **state)
+{
+    (void)state;
+    FlSealTokenDef token = {.create_s = 5, .expire_s = 6, .timeout_s = 10, .address_count = 1};
+    EXPECT_WRONG(token, fl_seal_token_def_problem, "address[0] is none a token can carry");
+    token.address[0].family = FL_FAMILY_IPV4;
+    token.address[0].port = 4000;
+    EXPECT_SOUND(token, fl_seal_token_def_problem);
+    token.address_count = 33;
+    EXPECT_WRONG(token, fl_seal_token_def_problem, "address_count is 33: it must be 1 to 32.");
+    token.address_count = 1;
+    token.timeout_s = 0;
+    EXPECT_WRONG(token, fl_seal_token_def_problem, "timeout_s is 0: it must be above 0, or negat");
+    token.timeout_s = 10;
+    token.expire_s = 5;
+    EXPECT_WRONG(token, fl_seal_token_def_problem, "expire_s is 5: it must be above create_s, 5.");
+}
+
 static void what_is_made_from_them_answers_alike(void **state)
 {
     (void)state;
@@ -116,6 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_say_field_value_and_range),
         cmocka_unit_test(what_a_game_defines_says_it_too),
+        cmocka_unit_test(parts_of_a_session_say_it_with_their_way),
+        cmocka_unit_test(a_token_says_it_too),
         cmocka_unit_test(what_is_made_from_them_answers_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
