@@ -25,7 +25,7 @@
 //     puts(fl_session_end_text(session)); // why it ended
 //     fl_session_close(session);
 //
-// Which of event, message, state, input, action, call and timeline to use: docs/guide/which.md.
+// Which of event, state, fields, input, action, call and timeline to use: docs/guide/which.md.
 // The way of one update:
 //
 //   game - state -> motion - trigger -> send - to whom, when -> packet -> link -> seal -> net ==>
@@ -65,8 +65,10 @@
 //   FlDelivery  FL_DELIVERY_ORDERED, FL_DELIVERY_UNORDERED, FL_DELIVERY_QUICKEST
 //   FlCallDef   {.kind, .bytes, .count}: a call; kinds of your own count from FL_CALL_OWN up
 //
-// Behind this door: fairlead/session.h (your own transport and clock, what others see, attention,
-// guidance, crowds) and fairlead/<module>.h for those who use one module beside their own netcode.
+// Where a server decides: fairlead/predict.h (players send inputs, and are predicted) and
+// fairlead/rewind.h (shots judged by the shooter's screen); docs/guide/authority.md. Behind this
+// door: fairlead/session.h (your own transport and clock, what others see, attention, guidance,
+// crowds) and fairlead/<module>.h for those who use one module beside their own netcode.
 //
 // Threads: sessions share nothing; one thread at a time per session.
 #ifndef FAIRLEAD_FAIRLEAD_H
@@ -160,7 +162,7 @@ typedef struct FlTransport {
 typedef struct FlSessionDef {
     // What is played, the same at all peers.
     FlWorldDef world;
-    int32_t peer_capacity;   ///< Peers besides the host; 1 to 4096.
+    int32_t peer_capacity;   ///< Peers besides the host; 1 to 4096, below world.entity_capacity.
     int32_t entity_capacity; ///< Entities known here at once, own and others'.
     int32_t member_entities; ///< Of these, so many at most of each member but the host. Everybody
                              ///< who is there can always have an even share.
@@ -179,13 +181,13 @@ typedef struct FlSessionDef {
                       ///< judge for each entity and receiver. 0: nothing is kept for it.
 
     // Ourselves.
-    const char *name; ///< Reaches the host (FlPeerStatus.name), and no other: to show it to
-                      ///< all, put it into an entity's state. NULL: none. At most FL_NAME_BYTES.
+    const char *name;     ///< All see it (FlPeerStatus.name). NULL: none. At most FL_NAME_BYTES.
     const void *about_me; ///< The game's own bytes, for the host's eyes (skin, rank, a ticket):
     int32_t about_bytes;  ///< so many, at most FL_ABOUT_BYTES.
 
     // The network.
-    FlTopology topology;          ///< Host: who talks to whom. Clients learn it from the host.
+    FlTopology topology;          ///< Who talks to whom: the host's word counts. A client reserves
+                                  ///< connections by its own: say the same at all peers.
     const char *address;          ///< Where our socket listens: "0.0.0.0:4000". NULL: any port.
     const FlTransport *transport; ///< In place of a socket; copied. NULL: a UDP socket.
     bool plain; ///< Nothing is sealed, and whoever reaches the port can join: for the lab, and for
@@ -327,8 +329,8 @@ FL_API FlPeerId fl_peer_of_number(const FlSession *session, int32_t number);
 typedef struct FlPeerStatus {
     int32_t number;           ///< The same at all peers; 0 is the one who opened the session.
     uint64_t client_id;       ///< Sealed: whom the token was for. 0 else.
-    char name[FL_NAME_BYTES]; ///< At the host, and of ourselves; "" where it is not known. UTF-8
-                              ///< without control characters, whatever the peer sent.
+    char name[FL_NAME_BYTES]; ///< As it calls itself; "": it has none. UTF-8 without control
+                              ///< characters, whatever the peer sent.
     int32_t about_bytes;      ///< At the host: what the peer says about itself.
     uint8_t about_me[FL_ABOUT_BYTES];
     uint64_t invite_id;       ///< Sealed, at the host: which invite it came with; 0: none.
@@ -485,8 +487,9 @@ FL_API void fl_session_host_kind(FlSession *session, uint8_t kind, bool only_hos
 FL_API FlResult fl_entity_destroy(FlSession *session, FlEntityId id);
 
 /// Where an entity of ours truly is; `state->time` is on our own clock (fl_session_pump's). Call it
-/// every frame: Fairlead decides who gets an update. Errors: FL_STALE_ID; FL_BAD_VALUE (not finite,
-/// not ours, or going back in time).
+/// every frame: Fairlead decides who gets an update. Hand in its velocity as well: others predict
+/// from it, and see what moves with velocity 0 lag behind and jump (log_fn says so). Errors:
+/// FL_STALE_ID; FL_BAD_VALUE (not finite, not ours, or going back in time).
 FL_API FlResult fl_entity_set(FlSession *session, FlEntityId id, const FlState *state);
 
 /// A respawn or teleport of an entity of ours: nothing is predicted across it. Errors: FL_STALE_ID,
@@ -518,7 +521,8 @@ typedef struct FlEntityStatus {
     bool ours;
     uint8_t kind;
     uint16_t epoch;     ///< Changes with every owner.
-    uint32_t life;      ///< Changes with every cut.
+    uint32_t life;      ///< Changes with every cut, as of the newest update: the pose follows when
+                        ///< its time has come, a little later.
     FlTime newest;      ///< Session time of its newest update here; FL_FOREVER before the first.
     FlTime received;    ///< Others': session time of the update that came in last, newest or not,
     FlTime received_at; ///< and of its arrival. FL_FOREVER before the first.

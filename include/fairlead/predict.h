@@ -21,10 +21,13 @@
 //     draw(fl_predict_pose(session, now, &pose));
 //
 //     while (fl_predict_tick(session, now, NULL)) {        // the host: a tick of all players
-//         ... shots, hits; fl_predict_state of each player -> fl_entity_set: what others see
+//         ... shots, hits; fl_predict_state of each player -> fl_entity_set: what others see,
+//         with its velocity, and at the time of its tick:
+//         .time = fl_session_local_time(session, tick * FL_SEC(1) / TICK_HZ)
 //     }
 //
-// The session needs `input_bytes` and `inputs_to_host`. Others see a player as any other entity:
+// The session needs `input_bytes` and `inputs_to_host`; a client's budget does not fall below
+// 16 KiB/s then, since late inputs are worth nothing. Others see a player as any other entity:
 // it is the host's. docs/guide/authority.md; examples/09_authoritative.c.
 //
 // Threads: as the session.
@@ -86,10 +89,10 @@ FL_API FL_NODISCARD FlResult fl_predict_player(FlSession *session, FlPeerId peer
 FL_API bool fl_predict_tick(FlSession *session, FlTime now, const void *input);
 
 /// The newest state of a player and its number: at a client, its own, as predicted; at the host,
-/// anyone's. NULL: does not play. Valid until the next call on the session.
+/// anyone's. NULL: does not play. `tick` may be NULL. Valid until the next call on the session.
 FL_API const void *fl_predict_state(const FlSession *session, FlPeerId peer, int64_t *tick);
 
-/// Client: the newest state that the host has sent. NULL: none yet.
+/// Client: the newest state that the host has sent. NULL: none yet. `tick` may be NULL.
 FL_API const void *fl_predict_confirmed(const FlSession *session, int64_t *tick);
 
 /// Client: where its player is to be drawn now: between two ticks, and without jumps. False: it

@@ -24,9 +24,10 @@ typedef struct FlSessionTuning {
     FlFocusDef focus;        ///< How policies `focus` and `focus+equal` spend the upload.
     FlCrowdDef crowd;        ///< Crowds: how. Who is who and what may go out is filled in.
     FlTimeMode time_mode;    ///< By which clock others' updates are placed here.
-    int32_t direct_capacity; ///< Client: peers that it talks to directly, the host included. 1 is
-                             ///< enough for FL_TOPOLOGY_STAR. In a crowd, peer_capacity: it may
-                             ///< take over from the host. Host: all, always.
+    int32_t direct_capacity; ///< Client: peers that it talks to directly, the host included. 0: as
+                             ///< its own `topology` needs, all of them in a mesh or hybrid, 1 else.
+                             ///< In a crowd, peer_capacity: it may take over from the host. Host:
+                             ///< all, always.
     int32_t item_capacity;   ///< Per connection: updates, states and inputs under way whose arrival
                              ///< is awaited; with more under way, updates and states wait. A power
                              ///< of two.

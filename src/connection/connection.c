@@ -10,15 +10,22 @@
 
 enum { TABLES = 3 };
 
+static int32_t direct_capacity(const FlSessionDef *def)
+{
+    bool direct = def->topology == FL_TOPOLOGY_MESH || def->topology == FL_TOPOLOGY_HYBRID;
+    int32_t needed = direct ? def->peer_capacity : 1;
+    return def->tuning.direct_capacity > 0 ? def->tuning.direct_capacity : needed;
+}
+
 bool fl__may_lead(const FlSessionDef *def)
 {
-    return def->role == FL_ROLE_HOST || def->tuning.direct_capacity >= def->peer_capacity;
+    return def->role == FL_ROLE_HOST || direct_capacity(def) >= def->peer_capacity;
 }
 
 int32_t fl__connections_most(const FlSessionDef *def)
 {
     int32_t least = def->topology == FL_TOPOLOGY_CROWD ? 1 + FL__SUCCESSORS : 1;
-    int32_t most = def->tuning.direct_capacity > least ? def->tuning.direct_capacity : least;
+    int32_t most = fl__int_max(direct_capacity(def), least);
     return fl__may_lead(def) || most > def->peer_capacity ? def->peer_capacity : most;
 }
 

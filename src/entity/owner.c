@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define UNLED_NOTED 30 // half a second, or so
+
 static bool number_take(FlSession *session, uint32_t *number)
 {
     uint32_t first = session->id_range * (uint32_t)session->self;
@@ -199,6 +201,23 @@ static bool export_update(FlSession *session, Entity *entity, const FlMotion *mo
     return true;
 }
 
+// The commonest mistake, and nothing but the picture shows it: others glide after a thing that
+// moves without a velocity, lag and jump.
+static void note_unled(FlSession *session, Entity *entity, const FlState *state)
+{
+    Detail *detail = entity->detail;
+    bool moves = fl_vec3_length(state->velocity) == 0.0 &&
+                 fl_vec3_distance(state->position, detail->placed_at) > 0.0;
+    detail->placed_at = state->position;
+    detail->unled = !moves ? 0 : detail->unled < UNLED_NOTED ? detail->unled + 1 : UNLED_NOTED + 1;
+    if (detail->unled == UNLED_NOTED) {
+        fl__note(session,
+                 "Entity %u moves, and its FlState.velocity is 0: hand it in, or others see it lag "
+                 "behind and jump.",
+                 entity->number);
+    }
+}
+
 static FlResult set_now(FlSession *session, Entity *entity, const FlState *state)
 {
     FlState real = *state;
@@ -207,6 +226,9 @@ static FlResult set_now(FlSession *session, Entity *entity, const FlState *state
     FlTrigger trigger = fl_exporter_feed(&entity->detail->exporter, &real, &motion);
     if (trigger == FL_TRIGGER_REFUSED) {
         return FL_BAD_VALUE;
+    }
+    if (session->def.log_fn != NULL) {
+        note_unled(session, entity, state);
     }
     if (trigger == FL_TRIGGER_NONE) {
         return FL_OK;

@@ -2,24 +2,19 @@
 //
 //   entity.c    the table: slots, ids, numbers; what other modules see of it
 //   detail.c    what only some entities have; what many share
-//   scope.c     over which connections an entity goes
-//   priority.c  what goes first where bytes are short
+//   scope.c     over which connections an entity goes; priority.c: what goes first
 //   export.c    updates on their way out: packed, and put into the ledger (export.h)
 //   owner.c     the owner's side: truth in, updates out
 //   remote.c    others' entities: updates in, poses out, relaying
-//   shown_time.c  which time of an entity's is shown, where lags say so
-//   motion.c    MOTION: updates out and in
-//   repeat.c    what is sent until it has arrived, in turns: states, fields
-//   state.c     STATE: state blobs out and in
+//   motion.c    MOTION: updates out and in; shown_time.c: whose are shown by lags, and when
+//   state.c     STATE: state blobs out and in; repeat.c: what is sent until it has arrived
 //   fields.c    FIELDS: groups of fields; kind.c: their kinds; field_table.c: what is due
 //   give.c      entities that change their owner
 //   messages.c  what owners and hosts say to each other reliably; traits.c: what an entity is
 //   announce.c  announcements of entities, out and in
-//   rights.c    who may say what of an entity
-//   relayed.c   how much of members' entities a host relays beside motion
+//   rights.c    who may say what of an entity; relayed.c: how much a host relays of members'
 //   handover.c  entities whose owner is gone: who has what of them, and who gets them
-//   view.c      what others see
-//   forward.c   what members forward of each other's entities
+//   view.c      what others see; forward.c: what members forward of each other's
 //   hint.c      a byte about each of some entities, sent in packets that go anyway
 #ifndef FAIRLEAD_ENTITY_PRIVATE_H
 #define FAIRLEAD_ENTITY_PRIVATE_H
@@ -63,7 +58,9 @@ typedef struct Detail {
     bool guided;    // guidance may go in the place of its updates
     bool shows_own; // as others see it, too
     bool has_first;
-    FlState first; // handed in before session time was known
+    FlState first;    // handed in before session time was known
+    FlVec3 placed_at; // with a log: where it was last,
+    int32_t unled;    // and how often in a row it had moved and had no velocity
     FlExporter exporter;
     FlTime not_before; // an owner before us sent states up to here
     int32_t given;     // `giving`: to whom

@@ -48,6 +48,7 @@ static bool send_member(FlSession *session, int32_t connection, int32_t number)
                              .present = member->present,
                              .left = member->left,
                              .client_id = member->client_id};
+    memcpy(message.name, member->name, sizeof message.name);
     uint8_t bytes[MESSAGE_SHORT];
     FlWriter writer;
     fl_writer_init(&writer, bytes, sizeof bytes);

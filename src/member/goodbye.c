@@ -181,7 +181,7 @@ void fl__connection_lost(FlSession *session, int32_t index, FlLeft left, FlTime 
         fl__succession_parted(session, left, now);
     } else if (direct) {
         fl__mesh_parted(session, member, now);
-    } else if (!fl__succession_begin(session, now)) {
+    } else if (!fl__succession_begin(session, left, now)) {
         fl__member_leave_all(session, left, now);
         end_lost(session, left, took_messages, silent_ns);
     }
@@ -229,8 +229,13 @@ static void end_away(FlSession *session, FlReader *r, FlLeft left)
                         "time-out, though its packets reach us. Look for what drops or delays what "
                         "we send, and join again.");
     } else {
+        // An honest player reads this if its program was built with another definition.
+        const char *perhaps = left == FL_LEFT_HOSTILE
+                                  ? " If that is not meant: input_bytes, inputs_to_host and "
+                                    "action_capacity must be the same at all peers."
+                                  : "";
         fl__session_end(session, left == FL_LEFT_REMOVED ? FL_END_KICKED : FL_END_SENT_AWAY,
-                        "The host has sent us away (%s).", fl_left_text(left));
+                        "The host has sent us away (%s).%s", fl_left_text(left), perhaps);
     }
 }
 

@@ -71,6 +71,9 @@ static void start(FlSession *session, FlTime now)
         session->term = 1;
         session->complete = true;
         session->in = true;
+        FlPeerStatus own;
+        (void)fl__about_read(session->about, (int32_t)sizeof session->about, &own);
+        memcpy(m->all[0].name, own.name, sizeof own.name);
         m->all[0].present = true;
         m->all[0].incarnation = 1;
     }
@@ -226,11 +229,14 @@ bool fl__member_status(const FlSession *session, FlPeerId peer, FlPeerStatus *st
     status->missed = member->unreached;
     status->met = member->met;
     int32_t connection = member->connection;
+    memcpy(status->name, member->name, sizeof status->name);
     if (number == session->self) {
         (void)fl__about_read(session->about, (int32_t)sizeof session->about, status);
     } else if (connection != FL__NONE && fl__is_host(session)) {
         const FlPeerStatus *about = &fl__handshake(session, connection)->about;
-        memcpy(status->name, about->name, sizeof status->name);
+        if (status->waits) { // others know its name once it is in
+            memcpy(status->name, about->name, sizeof status->name);
+        }
         memcpy(status->about_me, about->about_me, sizeof status->about_me);
         status->about_bytes = about->about_bytes;
     }
@@ -292,7 +298,8 @@ void fl__member_look_whether_in(FlSession *session)
 
 // ---------------------------------------------------------------- coming and leaving
 
-void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id)
+void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id,
+                      const char *name)
 {
     Member *member = fl__member(session, number);
     if (member->present && member->incarnation == incarnation) {
@@ -301,6 +308,8 @@ void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, 
     member->present = true;
     member->incarnation = incarnation;
     member->client_id = client_id;
+    memset(member->name, 0, sizeof member->name);
+    memcpy(member->name, name, strlen(name)); // shorter than FL_NAME_BYTES, wherever it is from
     member->met = false;
     member->unreached = false;
     member->leads = false;
@@ -346,6 +355,7 @@ bool fl__member_message(void *self, MessageIn *in)
         member->present = true;
         member->incarnation = m.incarnation;
         member->client_id = m.client_id;
+        memcpy(member->name, m.name, sizeof member->name);
         session->complete = true;
         Change complete = {.kind = CHANGE_COMPLETE, .now = in->now};
         fl__changed(session, &complete);
@@ -359,7 +369,7 @@ bool fl__member_message(void *self, MessageIn *in)
         fl__member_leave(session, m.number, m.present ? FL_LEFT_TIMED_OUT : m.left, in->now);
     }
     if (m.present) {
-        fl__member_enter(session, m.number, m.incarnation, m.client_id);
+        fl__member_enter(session, m.number, m.incarnation, m.client_id, m.name);
     }
     return true;
 }

@@ -15,8 +15,9 @@ static void begin(FlWriter *w, MessageKind kind)
     fl_writer_put(w, (uint64_t)kind, 8);
 }
 
-// MEMBER: kind 8 = 1, number 16, incarnation 32, present 8 (0 or 1); present: client_id 64; else:
-// left 8 (FlLeft: 0 goodbye to 7 hostile).
+// MEMBER: kind 8 = 1, number 16, incarnation 32, present 8 (0 or 1); present: client_id 64, name to
+// the end (0 to 31 bytes of UTF-8 that can be shown); else: left 8 (FlLeft: 0 goodbye to 7
+// hostile).
 void fl__member_message_write(FlWriter *w, const MemberMessage *m)
 {
     begin(w, MESSAGE_MEMBER);
@@ -25,9 +26,25 @@ void fl__member_message_write(FlWriter *w, const MemberMessage *m)
     fl_writer_put(w, m->present ? 1 : 0, 8);
     if (m->present) {
         fl_writer_put(w, m->client_id, 64);
+        fl_writer_bytes(w, (const uint8_t *)m->name, (int32_t)strlen(m->name));
     } else {
         fl_writer_put(w, (uint64_t)m->left, 8);
     }
+}
+
+// Only what a host lets through: nothing that cannot be shown.
+static bool name_read(FlReader *r, char name[FL_NAME_BYTES])
+{
+    int32_t count = fl_reader_left(r);
+    if (r->failed || count >= FL_NAME_BYTES) {
+        return false;
+    }
+    fl__reader_copy(r, (uint8_t *)name, count);
+    name[count] = '\0';
+    char clean[FL_NAME_BYTES];
+    memcpy(clean, name, FL_NAME_BYTES);
+    fl__text_clean(clean);
+    return fl__reader_whole(r) && (int32_t)strlen(name) == count && strcmp(name, clean) == 0;
 }
 
 bool fl__member_message_read(FlReader *r, MemberMessage *m)
@@ -38,14 +55,14 @@ bool fl__member_message_read(FlReader *r, MemberMessage *m)
     m->present = fl__reader_bool(r);
     if (m->present) {
         m->client_id = fl_reader_take(r, 64);
-    } else {
-        uint64_t left = fl_reader_take(r, 8);
-        if (left >= FL_LEFT_ENDED) { // which is never said
-            fl__reader_fail(r);
-            left = 0;
-        }
-        m->left = (FlLeft)left;
+        return name_read(r, m->name);
     }
+    uint64_t left = fl_reader_take(r, 8);
+    if (left >= FL_LEFT_ENDED) { // which is never said
+        fl__reader_fail(r);
+        left = 0;
+    }
+    m->left = (FlLeft)left;
     return fl__reader_whole(r);
 }
 

@@ -2,13 +2,11 @@
 //
 //   member.c      the table, and who is in it
 //   datagram.c    datagrams that belong to no connection
-//   messages.c    what host and members say to each other reliably
-//   announce.c    announcements of members
+//   messages.c    what host and members say to each other reliably; announce.c: of members
 //   refuse.c      answers to those who may not come in (REFUSE), plain or sealed
 //   goodbye.c     the last words over a connection (BYE, AWAY); what follows from a loss
 //   rule.c        whom a host lets in, refuses, sends away and bans
-//   join.c        getting in where anybody may (JOIN, ACCEPT)
-//   join_sealed.c getting in by token or invite
+//   join.c        getting in where anybody may (JOIN, ACCEPT); join_sealed.c by token or invite
 //   welcome.c     WELCOME: the host's first words
 //   mesh.c        introduced peers: meeting and reaching each other
 //   succession.c  who leads when the host is gone
@@ -25,13 +23,13 @@ typedef struct Member {
     FlLeft left;          // how, when not present
     uint32_t incarnation; // counts those who had the number, from 1
     uint64_t client_id;
-    int32_t connection; // or FL__NONE
-    bool met;           // it was reached directly
-    bool leads;         // host of a crowd: it said that it may take over
-    bool unreached;     // an introduced peer: no direct connection, and the game knows,
-    FlTime missed_since,
-        want_next; // since when not, and when the host is asked again to introduce us; at a
-                   // crowd's host: when it is introduced again to those who may take over
+    char name[FL_NAME_BYTES]; // as shown to all; "": none
+    int32_t connection;       // or FL__NONE
+    bool met;                 // it was reached directly
+    bool leads;               // host of a crowd: it said that it may take over
+    bool unreached;           // an introduced peer: no direct connection, and the game knows,
+    FlTime missed_since;      // since when not,
+    FlTime want_next;         // and when the host is asked again; at a crowd's: is introduced again
     int32_t want_count;
 } Member;
 
@@ -102,13 +100,13 @@ typedef struct Refusals {
     int32_t count;
     double left;
     FlTime filled_at;
+    Refusal noted; // the last one in the log: who is refused asks again and again
     Refusal due[FL__REFUSALS];
 } Refusals;
 
 #define AWAY_HEAD 16 // bytes before AWAY's text, at most
 
-/// The last words over a connection: without a seal that it is left, and a host's to whom it sends
-/// away.
+/// The last words over a connection: without a seal that it is left, or why a host sends it away.
 typedef struct Goodbye {
     FlAddress to;
     int32_t copies; // still to go: what is not acknowledged is said more than once
@@ -161,7 +159,8 @@ static inline Handshake *fl__handshake(const FlSession *session, int32_t connect
 
 // ---------------------------------------------------------------- member.c
 
-void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id);
+void fl__member_enter(FlSession *session, int32_t number, uint32_t incarnation, uint64_t client_id,
+                      const char *name);
 void fl__member_leave(FlSession *session, int32_t number, FlLeft left, FlTime now);
 
 /// Host: the connection of one who waits to be let in; FL__NONE: it does not.
@@ -178,8 +177,9 @@ typedef struct MemberMessage {
     uint16_t number;
     uint32_t incarnation; ///< Counts those who had the number.
     bool present;
-    FlLeft left;        ///< When not present.
-    uint64_t client_id; ///< When present.
+    FlLeft left;              ///< When not present.
+    uint64_t client_id;       ///< When present,
+    char name[FL_NAME_BYTES]; ///< and so is this: UTF-8 that can be shown.
 } MemberMessage;
 
 // Writers put the kind first; readers start after it.
@@ -289,7 +289,7 @@ void fl__reach_forget(FlSession *session);
 // ---------------------------------------------------------------- succession.c
 
 /// The host is gone. True: the session may go on without it.
-bool fl__succession_begin(FlSession *session, FlTime now);
+bool fl__succession_begin(FlSession *session, FlLeft left, FlTime now);
 
 /// A WELCOME came, sent at `stamp` by the sender's link clock, and we are in already.
 void fl__succession_welcome(FlSession *session, int32_t index, const Welcome *w, FlTime stamp);

@@ -128,8 +128,11 @@ void fl__refuse(FlSession *session, FlAddress to, uint64_t nonce, Refused reason
         return; // it will ask again
     }
     refusals->left -= 1.0;
-    fl__note(session, "Refused a player. It reads: %s", sentences[reason]);
     Refusal refusal = {to, nonce, (uint8_t)reason};
+    if (refusals->noted.reason != reason || !fl_address_equal(refusals->noted.to, to)) {
+        fl__note(session, "Refused a player. It reads: %s", sentences[reason]);
+    }
+    refusals->noted = refusal;
     refusals->due[refusals->count++] = refusal;
 }
 

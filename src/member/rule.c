@@ -228,7 +228,8 @@ void fl__admit_finish(FlSession *session, int32_t index, FlTime now)
     fl__welcome_set_due(session, index, now);
     fl__clock_offset_welcomes(session, index);
     fl__connection_changed(session, CHANGE_ANNOUNCE_ALL, index, now);
-    fl__member_enter(session, number, fl__member(session, number)->incarnation + 1, client_id);
+    fl__member_enter(session, number, fl__member(session, number)->incarnation + 1, client_id,
+                     fl__handshake(session, index)->about.name);
     fl__connection_changed(session, CHANGE_CONNECTION_READY, index, now);
     fl__mesh_introduce(session, number);
 }

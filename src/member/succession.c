@@ -203,14 +203,15 @@ static FlTime wait_of(const FlSession *session, const Others *others, FlTime now
     return LEAD_STEP * (steps + (away ? 1 : 0));
 }
 
-bool fl__succession_begin(FlSession *session, FlTime now)
+bool fl__succession_begin(FlSession *session, FlLeft left, FlTime now)
 {
     bool crowd = session->topology == FL_TOPOLOGY_CROWD;
     bool led = session->topology == FL_TOPOLOGY_STAR || (crowd && others_of(session).reached == 0);
     if (led || session->state != FL_SESSION_RUNNING || !session->complete) {
         return false;
     }
-    fl__member_leave(session, session->host, FL_LEFT_TIMED_OUT, now);
+    left = left == FL_LEFT_GOODBYE ? left : FL_LEFT_TIMED_OUT;
+    fl__member_leave(session, session->host, left, now);
     Change lost = {.kind = CHANGE_HOST_LOST, .now = now};
     fl__changed(session, &lost);
     Others others = others_of(session);

@@ -111,6 +111,11 @@ void fl__welcome_take(FlSession *session, int32_t index, const Welcome *w)
     session->id_range = w->id_range;
     session->seat_count = w->members; // ours to give, should we host one day: no more
     session->state = FL_SESSION_RUNNING;
+    bool direct = w->topology == FL_TOPOLOGY_MESH || w->topology == FL_TOPOLOGY_HYBRID;
+    if (direct && session->connection_count == 1 && w->members > 2) {
+        fl__note(session, "The host's session is a mesh, and we have room for the host alone: set "
+                          "`topology` as the host does, or tuning.direct_capacity.");
+    }
     fl__time_welcomed(session, index, w->offset);
 }
 

@@ -7,6 +7,7 @@
 #include "send/send.h"
 #include "session/session.h"
 
+#define INPUTS_RATE_LEAST 16384.0 // bytes a second: 60 packets with what is not confirmed at 400 ms
 #define REWIND_AWAITED 1024 // packets a connection, in a round trip and until losses are certain
 
 /// What packets carry between members, in the order in which it is written, advances and is
@@ -46,7 +47,6 @@ FlSessionDef fl_session_def_default(void)
                    .focus = fl__focus_def_default(),
                    .crowd = fl__crowd_def_default(),
                    .time_mode = FL_TIME_GLOBAL,
-                   .direct_capacity = 1,
                    .item_capacity = 2048,
                    .path_capacity = 64,
                    .guide_from_ns = FL_MS(600),
@@ -118,6 +118,12 @@ FlResult fl_session_create(const FlSessionDef *def, FlTime now, FlSession **out)
     session->now = now;
     session->def = *def;
     session->def.tuning.link.timeout_ns = def->timeout_ns;
+    if (def->inputs_to_host && def->role == FL_ROLE_CLIENT) { // late inputs are worth nothing
+        FlLinkDef *link = &session->def.tuning.link;
+        double least = fl__min(INPUTS_RATE_LEAST, link->rate_max_bytes_s);
+        link->rate_min_bytes_s = fl__max(link->rate_min_bytes_s, least);
+        link->rate_bytes_s = fl__max(link->rate_bytes_s, least);
+    }
     session->def.tuning.link.repeat_reports |= def->rewind_ns > 0;
     if (def->rewind_ns > 0) { // a packet whose fate cannot be awaited would have no arrival
         int32_t awaited = fl__int_max(def->tuning.link.sent_capacity, REWIND_AWAITED);

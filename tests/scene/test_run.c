@@ -377,6 +377,150 @@ static void a_name_and_what_a_player_says_of_itself_reach_the_host(void **state)
 
 // ---------------------------------------------------------------- ends
 
+static void expect_name(const FlSession *session, int32_t number, const char *name)
+{
+    FlPeerStatus status;
+    FlPeerId peer = fl_peer_of_number(session, number);
+    assert_int_equal(fl_peer_status(session, peer, &status), FL_OK);
+    assert_string_equal(status.name, name);
+}
+
+// As a game does it: the same definition everywhere, defaults but for the topology.
+static void three_in_a_mesh(Air *air, Node *nodes, FlTopology topology)
+{
+    static const char *const names[] = {"the host", "Ada", "Bob"};
+    air_begin(air, nodes);
+    for (int32_t i = 0; i < 3; i++) {
+        FlSessionDef def = def_of(&nodes[i]);
+        def.topology = topology;
+        def.name = names[i];
+        if (i == 0) {
+            host(&nodes[0], &def);
+        } else {
+            join(&nodes[i], &def, &nodes[0]);
+        }
+    }
+    run(air, nodes, FL_SEC(4));
+}
+
+static void everybody_knows_everybodys_name(void **state)
+{
+    (void)state;
+    static Air air;
+    static Node nodes[NODES];
+    for (int32_t topology = FL_TOPOLOGY_STAR; topology <= FL_TOPOLOGY_MESH; topology++) {
+        three_in_a_mesh(&air, nodes, (FlTopology)topology);
+        for (int32_t i = 0; i < 3; i++) {
+            expect_name(nodes[i].session, 0, "the host");
+            expect_name(nodes[i].session, 1, "Ada");
+            expect_name(nodes[i].session, 2, "Bob");
+        }
+        close_all(nodes);
+    }
+}
+
+static void a_mesh_needs_no_more_than_its_topology(void **state)
+{
+    (void)state;
+    static Air air;
+    static Node nodes[NODES];
+    three_in_a_mesh(&air, nodes, FL_TOPOLOGY_MESH);
+    FlPeerStatus status;
+    FlSession *ada = nodes[1].session;
+    assert_int_equal(fl_peer_status(ada, fl_peer_of_number(ada, 2), &status), FL_OK);
+    assert_true(status.direct);
+    FlNotice notice;
+    while (fl_notice_take(ada, &notice) == FL_OK) {
+    }
+    fl_session_close(nodes[0].session);
+    nodes[0].session = NULL;
+    run(&air, nodes, FL_MS(500));
+    assert_int_equal(fl_notice_take(ada, &notice), FL_OK);
+    assert_true(notice.kind == FL_NOTICE_PEER_LEFT && notice.number == 0);
+    assert_int_equal(notice.left, FL_LEFT_GOODBYE);
+    assert_int_equal(fl_notice_take(ada, &notice), FL_OK);
+    assert_int_equal(notice.kind, FL_NOTICE_HOST_CHANGED);
+    expect_name(ada, 2, "Bob"); // the new host knows them, too
+    expect_name(nodes[2].session, 1, "Ada");
+    close_all(nodes);
+}
+
+static void inputs_of_another_length_are_named(void **state)
+{
+    (void)state;
+    static Air air;
+    static Node nodes[NODES];
+    air_begin(&air, nodes);
+    FlSessionDef def = def_of(&nodes[0]);
+    host(&nodes[0], &def);
+    FlSessionDef guest = def_of(&nodes[1]);
+    guest.input_bytes = 4;
+    join(&nodes[1], &guest, &nodes[0]);
+    FlSession *session = nodes[1].session;
+    for (int64_t tick = 0; tick < 400 && fl_session_running(session); tick++) {
+        run(&air, nodes, FL_MS(15));
+        if (fl_session_state(session) == FL_SESSION_RUNNING) {
+            (void)(fl_input_set(session, fl_input_newest(session, fl_peer_self(session)) + 1,
+                                "keys") == FL_OK);
+        }
+    }
+    assert_int_equal(fl_session_end(session), FL_END_SENT_AWAY);
+    assert_non_null(strstr(fl_session_end_text(session), "input_bytes"));
+    close_all(nodes);
+}
+
+static void who_has_no_room_for_a_mesh_reads_it(void **state)
+{
+    (void)state;
+    static Air air;
+    static Node nodes[NODES];
+    air_begin(&air, nodes);
+    FlSessionDef def = def_of(&nodes[0]);
+    def.topology = FL_TOPOLOGY_MESH;
+    host(&nodes[0], &def);
+    FlSessionDef guest = def_of(&nodes[1]);
+    join(&nodes[1], &guest, &nodes[0]);
+    run(&air, nodes, FL_SEC(1));
+    assert_non_null(strstr(nodes[1].log, "set `topology` as the host does"));
+    close_all(nodes);
+}
+
+static void the_log_says_once_what_comes_again(void **state)
+{
+    (void)state;
+    static Air air;
+    static Node nodes[NODES];
+    air_begin(&air, nodes);
+    FlSessionDef def = def_of(&nodes[0]);
+    host(&nodes[0], &def);
+    char invite[FL_INVITE_TEXT + 2];
+    assert_int_equal(fl_session_invite(nodes[0].session, NULL, invite), FL_OK);
+    strcat(invite, "\r\n"); // as a line of a file
+    for (int32_t i = 1; i < 3; i++) {
+        FlSessionDef guest = def_of(&nodes[i]);
+        nodes[i].session = fl_session_join(&guest, invite, &nodes[i].error);
+        assert_string_equal(nodes[i].error.text, "");
+        run(&air, nodes, FL_SEC(2));
+    }
+    const char *first = strstr(nodes[0].log, "Already in use");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "Already in use"));
+    // A thing that moves and has no velocity: the log says so, once.
+    FlEntityId lame = fl_entity_create(nodes[0].session, NULL);
+    FlEntityId good = fl_entity_create(nodes[0].session, NULL);
+    for (int32_t i = 0; i < 100; i++) {
+        run(&air, nodes, FL_MS(20));
+        FlState state_of = {.time = air.now, .position = {0.2 * i, 0.0, 0.0}};
+        assert_int_equal(fl_entity_set(nodes[0].session, lame, &state_of), FL_OK);
+        state_of.velocity.x = 10.0;
+        assert_int_equal(fl_entity_set(nodes[0].session, good, &state_of), FL_OK);
+    }
+    first = strstr(nodes[0].log, "its FlState.velocity is 0");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "its FlState.velocity is 0"));
+    close_all(nodes);
+}
+
 static void expect_end(Node *node, FlEnd end, const char *words)
 {
     assert_false(fl_session_running(node->session));
@@ -666,6 +810,11 @@ int main(void)
         cmocka_unit_test(an_entity_made_while_joining_is_there_when_we_are_in),
         cmocka_unit_test(while_joining_and_after_the_end_each_call_answers_as_stated),
         cmocka_unit_test(entities_beyond_our_share_are_gone_with_a_notice),
+        cmocka_unit_test(everybody_knows_everybodys_name),
+        cmocka_unit_test(a_mesh_needs_no_more_than_its_topology),
+        cmocka_unit_test(inputs_of_another_length_are_named),
+        cmocka_unit_test(who_has_no_room_for_a_mesh_reads_it),
+        cmocka_unit_test(the_log_says_once_what_comes_again),
         cmocka_unit_test(a_name_and_what_a_player_says_of_itself_reach_the_host),
         cmocka_unit_test(an_invite_lets_one_in_and_says_so_to_the_second),
         cmocka_unit_test(a_world_that_differs_is_named_by_field),

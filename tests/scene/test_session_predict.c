@@ -70,6 +70,26 @@ static void with_loss_confirmed_states_are_the_hosts(void **state)
     assert_true(corrections > 0); // or nothing was tested
 }
 
+// Loss that is not congestion pushes the budget down to its floor: inputs must fit there.
+static void on_a_bad_line_inputs_still_come_in_time(void **state)
+{
+    (void)state;
+    FlImpairSettings weather = line(FL_MS(200), FL_MS(20), 10);
+    game_open(&game, 1, &weather);
+    FlLinkDef *link = &game.net.def.tuning.link;
+    link->rate_bytes_s = link->rate_min_bytes_s;
+    game.net.def.rewind_ns = FL_SEC(1); // reports of arrivals take most of the budget
+    game_start(&game, TWO);
+    game_run(&game, FL_SEC(40));
+    FlPredictStats stats = game_stats(&game, A);
+    print_message("             %llu of %llu missed, lead %.0f ms\n",
+                  (unsigned long long)stats.missed, (unsigned long long)stats.ticks,
+                  1e3 * fl_span_seconds(stats.lead_ns));
+    assert_true(stats.ticks > 2000);
+    assert_true(stats.missed * 50 < stats.ticks);
+    net_close(&game.net);
+}
+
 // What a client predicts for a tick is what the host has when that tick comes.
 static void predicted_states_are_those_that_the_host_reaches(void **state)
 {
@@ -555,6 +575,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_perfect_network_needs_no_correction),
         cmocka_unit_test(with_loss_confirmed_states_are_the_hosts),
+        cmocka_unit_test(on_a_bad_line_inputs_still_come_in_time),
         cmocka_unit_test(predicted_states_are_those_that_the_host_reaches),
         cmocka_unit_test(an_own_action_shows_in_the_same_frame),
         cmocka_unit_test(the_picture_never_jumps),

@@ -62,6 +62,10 @@ static void make_member(FlRandom *r, Message *m)
     m->member.present = random_chance(r, 2);
     if (m->member.present) {
         m->member.client_id = fl_random_next(r);
+        int32_t count = (int32_t)fl_random_below(r, FL_NAME_BYTES);
+        for (int32_t i = 0; i < count; i++) {
+            m->member.name[i] = (char)('a' + (int32_t)fl_random_below(r, 26));
+        }
     } else {
         m->member.left = (FlLeft)fl_random_below(r, 4);
     }
@@ -292,7 +296,7 @@ static void what_was_read_is_what_was_meant(void **state)
     Message m;
     Message got;
     memset(&m, 0, sizeof m);
-    MemberMessage member = {7, 9, false, FL_LEFT_REMOVED, 0};
+    MemberMessage member = {.number = 7, .incarnation = 9, .left = FL_LEFT_REMOVED};
     m.member = member;
     assert_true(read(&kinds[1], bytes, write(&kinds[1], &m, bytes), &got, &left));
     assert_int_equal(got.member.number, 7);
@@ -335,8 +339,11 @@ static void no_beginning_of_a_message_is_one_and_nothing_may_follow(void **state
         for (int32_t cut = 1; cut < size; cut++) {
             bool good = read(kind, bytes, cut, &got, &left);
             bool keys = kind->kind == MESSAGE_MEET && message.meet.key_bytes > 0;
+            int32_t name = kind->kind == MESSAGE_MEMBER ? (int32_t)strlen(message.member.name) : 0;
             if (keys && cut > size - message.meet.key_bytes) {
                 assert_true(good); // fewer keys are for module `seal` to refuse
+            } else if (cut >= size - name && name > 0) {
+                assert_true(good); // a shorter name
             } else {
                 assert_false(good);
             }
@@ -346,6 +353,25 @@ static void no_beginning_of_a_message_is_one_and_nothing_may_follow(void **state
                     (kind->kind == MESSAGE_MEET && message.meet.key_bytes > 0 &&
                      message.meet.key_bytes < SEALED_KEY_BYTES);
         assert_int_equal(longer, open);
+    }
+}
+
+static void a_name_that_cannot_be_shown_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"a\nb", "\x1b[2J", "\xff", "half \xc3", "\xc2\x9b"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        Message message;
+        Message got;
+        int32_t left;
+        uint8_t bytes[ROOM] = {0};
+        memset(&message, 0, sizeof message);
+        message.member.present = true;
+        strcpy(message.member.name, "\xc3\xa4 good one");
+        assert_true(read(&kinds[1], bytes, write(&kinds[1], &message, bytes), &got, &left));
+        assert_string_equal(got.member.name, message.member.name);
+        strcpy(message.member.name, wrong[i]);
+        assert_false(read(&kinds[1], bytes, write(&kinds[1], &message, bytes), &got, &left));
     }
 }
 
@@ -422,6 +448,7 @@ int main(void)
         cmocka_unit_test(every_message_arrives_as_it_was_sent),
         cmocka_unit_test(what_was_read_is_what_was_meant),
         cmocka_unit_test(no_beginning_of_a_message_is_one_and_nothing_may_follow),
+        cmocka_unit_test(a_name_that_cannot_be_shown_is_refused),
         cmocka_unit_test(one_value_has_one_encoding),
         cmocka_unit_test(epochs_live_on_a_circle),
         cmocka_unit_test(an_epoch_is_known_from_its_low_bits_while_it_is_near),
