@@ -86,14 +86,16 @@ static void admit(Node *server, FlPeerId peer)
 }
 
 // What others see: ordinary entities, which are the server's.
-static void publish(const Node *server, FlTime now)
+static void publish(const Node *server)
 {
     for (int32_t i = 1; i < NODES; i++) {
         int64_t tick;
         const Cart *cart =
             (const Cart *)fl_predict_state(server->session, server->player[i], &tick);
         if (cart != NULL) {
-            FlState truth = {.time = now,
+            // A state is of its tick, not of the frame in which it was played.
+            FlTime at = fl_session_local_time(server->session, tick * FL_SEC(1) / TICK_HZ);
+            FlState truth = {.time = at,
                              .position = fl_vec3(cart->x, cart->y, 0.0),
                              .velocity = fl_vec3(cart->vx, cart->vy, 0.0)};
             must(fl_entity_set(server->session, server->cart[i], &truth), "its entity");
@@ -112,7 +114,7 @@ static void serve(Node *server, FlTime now)
     while (fl_predict_tick(server->session, now, NULL)) {
         // Here shots fly and hits are judged. A hit changes a state: fl_predict_player.
     }
-    publish(server, now);
+    publish(server);
 }
 
 // ---------------------------------------------------------------- a player

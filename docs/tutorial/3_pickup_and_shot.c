@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { KIND_TANK, KIND_MEDKIT };
-enum { CALL_TAKE = 100 };
+enum { CALL_TAKE = FL_CALL_OWN };
 enum { EVENT_SHOT = 1 };
 
 static FlEntityId find(FlSession *session, uint8_t kind)

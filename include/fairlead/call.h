@@ -131,10 +131,10 @@ typedef struct FlCallStats {
 /// Games number their own from FL_CALL_OWN on.
 typedef enum FlCallKind {
     FL_CALL_DAMAGE = 1,  ///< FlHitCall to the one who was hit: the shooter decides.
-    FL_CALL_DEATH = 2,   ///< FlDeathCall to the one who gets the score.
-    FL_CALL_PICKUP = 3,  ///< FlPickupCall to the item.
-    FL_CALL_DOOR = 4,    ///< FlDoorCall to the door.
-    FL_CALL_MISSILE = 5, ///< FlMissileCall to the one it flies at, whose owner decides.
+    FL_CALL_DEATH = 2,   ///< To the one who gets the score.
+    FL_CALL_PICKUP = 3,  ///< To the item.
+    FL_CALL_DOOR = 4,    ///< To the door.
+    FL_CALL_MISSILE = 5, ///< To the one it flies at, whose owner decides.
     FL_CALL_OWN = 256,
 } FlCallKind;
 
