@@ -5,9 +5,9 @@
 // a stream, as often as a batch goes, from whoever serves it.
 //
 // There are `guide_capacity` places for all that one knows. What its owner sends us itself is ours
-// to carry, so it takes the place of something that was carried to us. Nobody fills them all: where
-// there is no place left, whoever brings most, or has most of the entities, gives one up to who has
-// fewer.
+// to carry, so it takes the place of something that was carried to us. No player fills them all:
+// where there is no place left, whoever brings most, or has most of the entities, gives one up to
+// who has fewer.
 #include "guided.h"
 
 #include "show/show.h"

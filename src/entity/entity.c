@@ -52,7 +52,7 @@ static void list_tables(Entities *e, const FlSession *session, Fl__Table tables[
         {(void **)&e->number_known, numbers * sizeof(bool)},
         {(void **)&e->state_due, connections * (size_t)session->entity_words * word},
         {(void **)&e->relay_later, (size_t)session->entity_words * word},
-        {(void **)&e->moves_later, (size_t)session->entity_words * word},
+        {(void **)&e->moves.slots, (size_t)session->entity_words * word},
         {(void **)&e->interest, connections * (size_t)session->entity_words * word},
         {(void **)&e->elsewhere, distributed * connections * (size_t)session->entity_words * word},
         {(void **)&e->due, connections * (size_t)session->number_words * word},
@@ -112,8 +112,8 @@ FlResult fl__entities_create(FlSession *session)
     }
     e->claim_turn = FL__NONE;
     e->relay_next = FL_FOREVER;
-    e->moves_next = FL_FOREVER;
-    e->short_at = INT64_MIN;
+    e->moves.next = FL_FOREVER;
+    e->moves.short_at = INT64_MIN;
     e->detail_count = fl__detail_count(&session->def);
     for (int32_t i = 0; i < e->detail_count; i++) {
         e->details[i].slot = FL__NONE;

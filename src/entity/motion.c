@@ -78,7 +78,7 @@ static FlTime deadline(void *self, FlTime now)
     FlTime local = asked != FL_FOREVER
                        ? fl_time_add(fl_session_local_time(session, asked), FL_US(1))
                        : FL_FOREVER;
-    return fl_time_min(local, session->entities->moves_next);
+    return fl_time_min(local, session->entities->moves.next);
 }
 
 #define TOO_OLD FL_SEC(5) // leaves ten for the way

@@ -138,10 +138,7 @@ struct Entities {
     uint64_t *state_due;    // [connection][entity_words]
     uint64_t *relay_later;  // [entity_words] host: states over their owner's quota,
     FlTime relay_next;      // and when these, and messages, are tried again
-    uint64_t *moves_later;  // [entity_words] host: updates over their owner's quota,
-    FlTime moves_next;      // when these are tried again,
-    int32_t moves_turn;     // and which of them goes first
-    FlTime short_at;        // host: when bytes were short last; INT64_MIN: never
+    MovesLater moves;       // host: updates over their owner's quota
     uint64_t *due;          // [connection][number_words]: announcements,
     uint64_t *refresh;      // and entities to ask for the state of
     const Rider *rider;     // what may go in an update's place; NULL: nothing

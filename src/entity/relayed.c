@@ -87,12 +87,12 @@ static bool is_short(FlSession *session, FlTime now)
 {
     Entities *e = session->entities;
     bool waits = fl__ledger_frame(e->ledger).waiting_count > 0;
-    e->short_at = waits || fl__connections_short(session) ? now : e->short_at;
-    return e->short_at != INT64_MIN && fl_span(now, e->short_at) <= SHORT_FOR;
+    e->moves.short_at = waits || fl__connections_short(session) ? now : e->moves.short_at;
+    return e->moves.short_at != INT64_MIN && fl_span(now, e->moves.short_at) <= SHORT_FOR;
 }
 
-// Where frames decide, they take no more than there is, and from nobody who is looked at; but a new
-// life goes before everything else.
+// Where frames decide, they take no more than there is, and nothing from what is looked at; but a
+// new life goes before everything else.
 static bool is_rival(const FlSession *session, const Entity *entity, int32_t slot, FlTime stamp)
 {
     const Detail *detail = entity->detail;
@@ -118,7 +118,7 @@ bool fl__relay_motion(FlSession *session, const Entity *entity, FlTime stamp, in
     FlTime now = latest(session);
     Entities *e = session->entities;
     int32_t slot = fl__slot(session, entity);
-    fl__bit_clear(e->moves_later, slot);
+    fl__bit_clear(e->moves.slots, slot);
     if (entity->ours || connection == FL__NONE || !is_short(session, now)) {
         return true;
     }
@@ -129,8 +129,8 @@ bool fl__relay_motion(FlSession *session, const Entity *entity, FlTime stamp, in
     bool goes = quota->bytes > 0.0 || !rival;
     quota->bytes -= goes && rival ? bytes + header : 0.0;
     if (!goes) {
-        fl__bit_set(e->moves_later, slot);
-        e->moves_next = fl_time_min(e->moves_next, fl_time_add(now, AGAIN));
+        fl__bit_set(e->moves.slots, slot);
+        e->moves.next = fl_time_min(e->moves.next, fl_time_add(now, AGAIN));
     }
     return goes;
 }

@@ -118,7 +118,7 @@ static void relay_later(FlSession *session, int32_t slot, FlTime time)
 {
     Entity *entity = fl__entity(session, slot);
     const Detail *detail = entity->detail;
-    fl__bit_clear(session->entities->moves_later, slot);
+    fl__bit_clear(session->entities->moves.slots, slot);
     bool there = fl__is_live(entity) && detail != NULL && detail->show.update_count > 0;
     if (!there || !fl__is_host(session) || entity->ours) {
         return;
@@ -126,24 +126,24 @@ static void relay_later(FlSession *session, int32_t slot, FlTime time)
     const FlMotion *motion = &detail->show.updates[detail->show.update_count - 1].motion;
     if (fl__relay_motion(session, entity, motion->time, detail->packed_bytes)) {
         relay_rounded(session, entity, motion, time);
-        session->entities->moves_turn = slot + 1;
+        session->entities->moves.turn = slot + 1;
     }
 }
 
 void fl__relay_moves(FlSession *session, FlTime now)
 {
     Entities *e = session->entities;
-    if (now < e->moves_next) {
+    if (now < e->moves.next) {
         return;
     }
-    e->moves_next = FL_FOREVER;
+    e->moves.next = FL_FOREVER;
     FlTime time = fl_session_time(session, now);
-    int32_t turn = e->moves_turn;
+    int32_t turn = e->moves.turn;
     for (int32_t pass = 0; pass < 2; pass++) {
         int32_t end = pass == 0 ? session->def.entity_capacity : turn;
-        int32_t slot = fl__bit_next(e->moves_later, session->entity_words, pass == 0 ? turn : 0);
+        int32_t slot = fl__bit_next(e->moves.slots, session->entity_words, pass == 0 ? turn : 0);
         for (; slot != FL__NONE && slot < end;
-             slot = fl__bit_next(e->moves_later, session->entity_words, slot + 1)) {
+             slot = fl__bit_next(e->moves.slots, session->entity_words, slot + 1)) {
             relay_later(session, slot, time);
         }
     }

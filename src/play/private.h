@@ -17,6 +17,7 @@
 #include "base/private.h"
 #include "entity/entity.h"
 #include "play/play.h"
+#include "routes.h"
 
 #define ROUTED_KINDS (MESSAGE_SNAPSHOT - MESSAGE_EVENT + 1)
 
@@ -45,44 +46,14 @@ bool fl__route_head_read(FlReader *r, uint8_t kind, RouteHead *m);
 typedef struct RoutedIn RoutedIn;
 
 /// One kind of routed message.
-typedef struct RoutedKind {
+struct RoutedKind {
     bool (*take)(FlSession *session, const RoutedIn *in);      // false: no sender writes that
     bool (*reaches)(const FlSession *session, int32_t member); // host: relay there? NULL: always
     int32_t least;                                             // bytes of a body
     uint8_t kind;
     bool ordered_if_full; // a full window of unordered messages does not stop it
     bool agreed;          // all must get the same: in a star the host relays it to all
-} RoutedKind;
-
-/// So much may still be relayed: it fills up as time goes on.
-typedef struct QuotaBucket {
-    double left;
-    FlTime at; // then
-} QuotaBucket;
-
-/// What is relayed for one member.
-typedef struct RouteQuota {
-    QuotaBucket bytes;
-    QuotaBucket places;  // in receivers' windows, of what is not ordered
-    QuotaBucket answers; // to calls
-    FlTime until;        // nothing more is taken before, but answers
-} RouteQuota;
-
-#define ROUTE_LOG_BYTES 65536u
-
-/// Relays in progress. Places in the log count bytes and never go back.
-typedef struct Routes {
-    const RoutedKind *kinds; // of messages, from MESSAGE_EVENT on
-    uint8_t *log;            // a ring
-    uint64_t log_begin, log_end;
-    uint64_t *cursor;      // [connection]: what its member gets next
-    FlTime *behind_since;  // [connection]: since when that is not the end,
-    uint64_t *behind_from; // and what it was then
-    uint64_t *held;        // [1 + connection]: bytes in the log that came from there; 0: ours
-    RouteQuota *quota;     // [connection]
-    FlTime quota_next;     // when a sender's messages may be taken again
-    bool retry_messages;   // messages may wait in links for room that there is now
-} Routes;
+};
 
 /// One member's inputs.
 typedef struct Inputs {

@@ -342,7 +342,7 @@ void fl__routes_advance(FlSession *session, FlTime now)
 // window, however short it is: so many a second that on any usual way there are places left for
 // others. Beyond that its messages wait, with its own link.
 //
-// A call goes to one receiver, and its answer to another: these wait for nobody, and are dropped
+// A call goes to one receiver, and its answer to another: these do not wait, and are dropped
 // where there are too many, since the caller repeats what was not answered. Answers have a quota of
 // their own, as what goes to one receiver: whoever calls must not use up the owner's.
 #define QUOTA_SECONDS 0.5

@@ -354,7 +354,7 @@ static void channels(Match *match)
 }
 
 // As much as it may in two seconds, at once; then nothing, and again.
-static void pulses(Match *match)
+static void bursts(Match *match)
 {
     static const uint8_t bytes[FL_EVENT_BYTES];
     FlPeerId all = {0};
@@ -519,7 +519,7 @@ static const Case FLOODS[] = {
     {"small events", small, 64, true, 1.1},
     {"channels", channels, 64, true, 1.1},
     {"calls", calls, 64, true, 1.1},
-    {"pulses", pulses, 64, true, 1.4},
+    {"bursts", bursts, 64, true, 1.4},
     {"inputs", inputs, 64, false, 1.1},
     {"reach", reaches, 64, false, 1.1},
     {"scopes", scopes, 64, false, 1.1},
