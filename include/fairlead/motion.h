@@ -199,26 +199,31 @@ typedef enum FlTrigger {
 
 #define FL_CHOOSER_MODELS 3   ///< linear, circular, quadratic
 #define FL_CHOOSER_CONTEXTS 8 ///< accelerating or not, turning or not, steadily or not
-#define FL_CHOOSER_TRIALS 2
+#define FL_CHOOSER_TRIALS 4
 
-/// One look back: had each model been sent from this state, how long would it have held?
+/// One look back: had each model been sent from this state, how well would it have held?
 typedef struct FlChooserTrial {
     bool running;
     int32_t context;
     FlState state;
-    FlTime held_ns[FL_CHOOSER_MODELS];
+    FlTime age_ns;
+    double worth_s[FL_CHOOSER_MODELS]; ///< How long it held; being off counts against it.
     bool failed[FL_CHOOSER_MODELS];
 } FlChooserTrial;
 
-/// Learns, for one entity and while it plays, which model predicts longest in which situation. {0}
-/// knows nothing yet. About 900 bytes; no allocation.
+/// What trials came to, older ones fading.
+typedef struct FlChooserSums {
+    double weight; ///< Trials.
+    double worth[FL_CHOOSER_MODELS];
+    double lead_squared[FL_CHOOSER_MODELS]; ///< Of each model over the next one.
+} FlChooserSums;
+
+/// Learns, for one entity and while it plays, which model predicts best in which situation. {0}
+/// knows nothing yet. About 1.1 KB; no allocation.
 typedef struct FlChooser {
-    double held_sum[FL_CHOOSER_CONTEXTS][FL_CHOOSER_MODELS]; ///< Seconds, older ones fading.
-    double weight[FL_CHOOSER_CONTEXTS];
-    double held_sum_all[FL_CHOOSER_MODELS];
-    double weight_all;
+    FlChooserSums in[FL_CHOOSER_CONTEXTS], all;
     FlVec3 acceleration, acceleration_before; ///< Of the last two frames.
-    int32_t current; ///< The last pick, which a better one must beat by a margin.
+    int32_t current;                          ///< The last pick, which must be beaten by a margin.
     FlChooserTrial trial[FL_CHOOSER_TRIALS];
 } FlChooser;
 

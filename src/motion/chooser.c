@@ -2,12 +2,17 @@
 //
 // Every now and then, when an update goes out, and at first in between, a *trial* starts: all
 // models are set off from the same state and watched, frame by frame, until each has missed the
-// truth by more than the distance threshold. How long each held is booked under the *context* in
-// which the trial began: is the speed changing, is the heading, and is the acceleration the same as
-// a frame ago? The pick for an update is the model with the longest mean time in that context,
-// where a context seen rarely leans on the average over all of them, and the last pick keeps its
-// place unless another is better by a margin (so it does not flap). Old evidence fades, so a player
-// who changes style is followed.
+// truth by more than the distance threshold. What a model is *worth* is how long it held, where a
+// moment counts less the further it was off in it: so models that all hold until silence ends them
+// differ as well. That is booked under the *context* in which the trial began: is the speed
+// changing, is the heading, and is the acceleration the same as a frame ago? Old evidence fades, so
+// a player who changes style is followed.
+//
+// All models are tried on the same motion, so what one was worth more than another has a spread of
+// its own, and a lead must stand out from it: arcs give way to a model that was better all in all,
+// and that one, in a context, to one that was better there. A clear difference is taken up after
+// two or three trials, and one of luck is not. A trial that still runs counts as far as it got,
+// once it tells models apart.
 //
 // Why this and not the model that best fits the last few samples: an update is due exactly when the
 // motion has just changed, so the past says little about what comes; measured on the bundled traces
@@ -23,8 +28,9 @@ static const FlModel candidate[FL_CHOOSER_MODELS] = {FL_MODEL_LINEAR, FL_MODEL_C
 #define STEADY 0.3              // relative change of acceleration between two frames
 #define FADING 0.98             // per trial
 #define LEANING 5.0             // trials in a context that weigh as much as the average over all
-#define MARGIN 1.03             // a newcomer's lead over the current pick
-#define FIRST_WORTH 0.7         // trials that count for the first pick before any was made
+#define SURE 1.5                // how far a lead stands out over all trials: in its own spreads,
+#define SURE_HERE 0.85          // and within a context
+#define MARGIN 0.03             // of what the usual model is worth: it does not flap for less
 #define EAGER_UNTIL 20.0        // trials: up to these they start between updates, too,
 #define EAGER 2                 // if fewer than so many run
 #define TRIAL_AT_MOST FL_SEC(1) // an update is rarely older
@@ -57,33 +63,51 @@ static void trial_start(FlChooser *chooser, int32_t context, const FlState *real
 static bool trial_advance(FlChooserTrial *trial, const FlTriggerDef *trigger, const FlState *real)
 {
     FlTime limit = fl_time_min(trigger->silence_ns, TRIAL_AT_MOST);
-    FlTime age = fl_span(real->time, trial->state.time);
+    FlTime age = fl_time_min(fl_span(real->time, trial->state.time), limit);
+    double passed = fl_span_seconds(age - trial->age_ns);
+    trial->age_ns = age;
     bool over = true;
     for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
         if (trial->failed[m]) {
             continue;
         }
-        trial->held_ns[m] = fl_time_min(age, limit);
         FlMotion motion = fl_motion_make(candidate[m], &trial->state);
         FlVec3 predicted = fl_motion_position(&motion, real->time);
-        trial->failed[m] =
-            age >= limit || fl_vec3_distance(predicted, real->position) > trigger->distance;
+        double miss = fl_vec3_distance(predicted, real->position);
+        trial->worth_s[m] +=
+            miss < trigger->distance ? passed * (1.0 - miss / trigger->distance) : 0.0;
+        trial->failed[m] = age >= limit || miss > trigger->distance;
         over = over && trial->failed[m];
     }
     return over;
 }
 
+static void add(FlChooserSums *sums, const FlChooserTrial *trial)
+{
+    const double *worth = trial->worth_s;
+    sums->weight += 1.0;
+    for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
+        double lead = worth[m] - worth[(m + 1) % FL_CHOOSER_MODELS];
+        sums->worth[m] += worth[m];
+        sums->lead_squared[m] += lead * lead;
+    }
+}
+
+static void fade(FlChooserSums *sums)
+{
+    sums->weight *= FADING;
+    for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
+        sums->worth[m] *= FADING;
+        sums->lead_squared[m] *= FADING;
+    }
+}
+
 static void book(FlChooser *chooser, const FlChooserTrial *trial)
 {
-    double *sum = chooser->held_sum[trial->context];
-    double *weight = &chooser->weight[trial->context];
-    *weight = *weight * FADING + 1.0;
-    chooser->weight_all = chooser->weight_all * FADING + 1.0;
-    for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
-        double held = fl_span_seconds(trial->held_ns[m]);
-        sum[m] = sum[m] * FADING + held;
-        chooser->held_sum_all[m] = chooser->held_sum_all[m] * FADING + held;
-    }
+    fade(&chooser->in[trial->context]);
+    fade(&chooser->all);
+    add(&chooser->in[trial->context], trial);
+    add(&chooser->all, trial);
 }
 
 void fl__chooser_observe(FlChooser *chooser, const FlTriggerDef *trigger, const FlState *real)
@@ -99,26 +123,69 @@ void fl__chooser_observe(FlChooser *chooser, const FlTriggerDef *trigger, const 
         }
         running += trial->running ? 1 : 0;
     }
-    if (running < EAGER && chooser->weight_all < EAGER_UNTIL) {
+    if (running < EAGER && chooser->all.weight < EAGER_UNTIL) {
         trial_start(chooser, context_of(chooser, trigger->distance, real), real);
     }
 }
 
+// What is known, with the trials that run and already tell models apart.
+static void known(const FlChooser *chooser, int32_t context, FlChooserSums *in, FlChooserSums *all)
+{
+    *in = chooser->in[context];
+    *all = chooser->all;
+    for (int32_t i = 0; i < FL_CHOOSER_TRIALS; i++) {
+        const FlChooserTrial *trial = &chooser->trial[i];
+        if (trial->running && (trial->failed[0] || trial->failed[1] || trial->failed[2])) {
+            add(all, trial);
+            if (trial->context == context) {
+                add(in, trial);
+            }
+        }
+    }
+}
+
+// The sum of squares of what the two were apart.
+static double squared_between(const FlChooserSums *sums, int32_t a, int32_t b)
+{
+    return sums->lead_squared[(a + 1) % FL_CHOOSER_MODELS == b ? a : b];
+}
+
+// The best over all situations, if that is sure.
+static int32_t usual_pick(const FlChooserSums *all)
+{
+    int32_t usual = FIRST_PICK;
+    double most = 0.0;
+    for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
+        double lead = all->worth[m] - all->worth[FIRST_PICK];
+        if (m != FIRST_PICK && lead > most &&
+            lead > SURE * sqrt(squared_between(all, m, FIRST_PICK))) {
+            most = lead;
+            usual = m;
+        }
+    }
+    return usual;
+}
+
+// The best in one context, if that is sure.
 static int32_t best_in(const FlChooser *chooser, int32_t context)
 {
-    if (!(chooser->weight_all > 0.0)) {
-        return FIRST_PICK;
+    FlChooserSums in, all;
+    known(chooser, context, &in, &all);
+    int32_t usual = usual_pick(&all);
+    if (!(in.weight > 0.0)) {
+        return usual;
     }
-    int32_t best = chooser->current;
-    double best_held = -1.0;
+    double margin = MARGIN * all.worth[usual] / all.weight;
+    int32_t best = usual;
+    double most = 0.0;
     for (int32_t m = 0; m < FL_CHOOSER_MODELS; m++) {
-        double usual = chooser->held_sum_all[m] / chooser->weight_all;
-        double held = (chooser->held_sum[context][m] + LEANING * usual) /
-                      (chooser->weight[context] + LEANING);
-        held *= m == chooser->current ? MARGIN : 1.0;
-        held *= m == FIRST_PICK ? 1.0 + FIRST_WORTH / chooser->weight_all : 1.0;
-        if (held > best_held) {
-            best_held = held;
+        double lead = (in.worth[m] - in.worth[usual] +
+                       LEANING * (all.worth[m] - all.worth[usual]) / all.weight) /
+                      (in.weight + LEANING);
+        double spread = sqrt(squared_between(&all, m, usual) / all.weight / in.weight);
+        double ahead = lead - SURE_HERE * spread + (m == chooser->current ? margin : -margin);
+        if (m != usual && ahead > most) {
+            most = ahead;
             best = m;
         }
     }
