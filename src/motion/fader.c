@@ -26,9 +26,11 @@
 #define VERTICAL_GUESS 7 // 560 ms
 #define CURVE_GUESS 5    // 280 ms
 #define WORTH_IT 0.97f   // an update that fades is about so much longer, with its share of headers
-#define SURE_ENOUGH 4.0f // comparisons: before these nothing fades
-#define MEAN_OVER 256.0f // comparisons make the means by age
-#define FAST_UNTIL 2000.0f // comparisons: after these a quarter as many will do
+#define ARCS_STAY 0.97f  // of their error: for less they do not give way where updates are paced
+#define SURE_ENOUGH 4.0f // comparisons: before these nothing fades,
+#define SURE_BY_THRESHOLD 30.0f // or before these, where silence says that a course holds
+#define MEAN_OVER 256.0f        // comparisons make the means by age
+#define FAST_UNTIL 2000.0f      // comparisons: after these a quarter as many will do
 #define EVERY_AT_LEAST FL_MS(50)
 #define LEAST_MISS 0.001 // of the way: less is noise
 #define SLOW 0.5         // of its top speed
@@ -130,8 +132,9 @@ FlModel fl__fader_model(const FlFader *fader, const FlState *real)
     float least = FLT_MAX;
     for (int32_t i = 0; i < FL_FADER_MODELS; i++) {
         Codes codes = codes_in(fader->experience, context, index_of(models[i]));
-        if (codes.error < least) {
-            least = codes.error;
+        float error = codes.error * (i == 0 ? ARCS_STAY : 1.0f);
+        if (error < least) {
+            least = error;
             best = models[i];
         }
     }
@@ -146,7 +149,7 @@ FlFade fl__fader_pick(FlFader *fader, const FlState *real, FlModel model, uint8_
     }
     fader->context = context_of(fader, real);
     int32_t m = index_of(model);
-    if (x->all[m].weight < SURE_ENOUGH) {
+    if (x->all[m].weight < (trust == 0 ? SURE_ENOUGH : SURE_BY_THRESHOLD)) {
         return (FlFade){0};
     }
     Codes codes = codes_in(x, fader->context, m);
