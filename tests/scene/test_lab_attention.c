@@ -50,6 +50,48 @@ static void verdicts_are_compared_call_by_call(void **state)
     attention_verdicts_destroy(verdicts);
 }
 
+typedef enum Shown { AS_IT_IS, GRAINY, JUMPING } Shown;
+
+// Of players who run and turn: how well what is shown of them is told from the truth.
+static double told_apart(Shown how)
+{
+    static AttentionWindows windows;
+    memset(&windows, 0, sizeof windows);
+    windows.every = 1;
+    FlRandom random = {.seed = 3};
+    for (int32_t w = 0; w < 600; w++) {
+        windows.match = w / 150;
+        WindowPair pair = {.count = 0};
+        ArenaPlayer real = {.yaw = 0.0};
+        double slow = 0.0; // how far what is shown is behind
+        for (int32_t t = 0; t < WINDOW_TICKS; t++) {
+            real.yaw +=
+                fl_random_below(&random, 6) == 0 ? fl_random_between(&random, -1.0, 1.0) : 0;
+            real.x += 16.0 * cos(real.yaw);
+            real.y += 16.0 * sin(real.yaw);
+            ArenaPlayer shown = real;
+            shown.x += how == GRAINY ? fl_random_between(&random, -2.0, 2.0) : 0.0;
+            slow = t % 7 == 0 ? 0.0 : slow + 12.0; // and then it jumps
+            shown.x -= how == JUMPING ? slow * cos(real.yaw) : 0.0;
+            shown.y -= how == JUMPING ? slow * sin(real.yaw) : 0.0;
+            windows_see(&windows, &pair, &shown, &real);
+        }
+    }
+    assert_int_equal(windows.count, 600);
+    assert_true(windows_floor(&windows) < 0.6);
+    return windows_auc(&windows);
+}
+
+static void an_eye_sees_jumps_and_not_the_grain_of_a_tick(void **state)
+{
+    (void)state;
+    double same = told_apart(AS_IT_IS);
+    double grainy = told_apart(GRAINY);
+    double jumping = told_apart(JUMPING);
+    print_message("             told apart: %.3f, %.3f, %.3f\n", same, grainy, jumping);
+    assert_true(same < 0.55 && grainy < 0.6 && jumping > 0.9);
+}
+
 static void the_same_seed_gives_the_same_figures(void **state)
 {
     (void)state;
@@ -114,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_are_compared_call_by_call),
+        cmocka_unit_test(an_eye_sees_jumps_and_not_the_grain_of_a_tick),
         cmocka_unit_test(the_same_seed_gives_the_same_figures),
         cmocka_unit_test(without_a_limit_everybody_is_where_it_is),
         cmocka_unit_test(with_few_bytes_modes_differ_as_they_must),

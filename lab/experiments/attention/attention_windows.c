@@ -5,16 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE_STEP 0.125
-#define YAW_STEP (FL_PI / 512.0)
+enum { BLUR = 4, SEEN_COUNT = WINDOW_TICKS - BLUR + 1 }; // ticks
 
-static WindowPose rounded(const ArenaPlayer *p)
+#define PLACE_STEP 10.0         // units: a third of a player's width
+#define YAW_STEP (FL_PI / 16.0) // likewise as coarse
+#define STANDS 0.5              // units in a tick
+#define RUNS 1.0                // off what legs go in one
+#define PACE (ARENA_RUN_SPEED / ARENA_TICK_HZ)
+
+static double rounded(double value, double step)
 {
-    WindowPose pose = {fl_vec3(PLACE_STEP * floor(p->x / PLACE_STEP + 0.5),
-                               PLACE_STEP * floor(p->y / PLACE_STEP + 0.5),
-                               PLACE_STEP * floor(p->z / PLACE_STEP + 0.5)),
-                       YAW_STEP * floor(p->yaw / YAW_STEP + 0.5)};
-    return pose;
+    return step * floor(value / step + 0.5);
+}
+
+// What an eye gets of both, the shown and the true: no sharper in time than 200 ms, no finer than a
+// step. Without a limit what is shown is off by what changed within the last tick, so classifiers
+// that see every tick tell it from the truth always, and nobody else does: that set the resolution,
+// by bots of another seed, with plain dead reckoning to be told from the truth as before.
+static void observe(const WindowPose pose[WINDOW_TICKS], WindowPose seen[SEEN_COUNT])
+{
+    for (int32_t i = 0; i < SEEN_COUNT; i++) {
+        const WindowPose *from = &pose[i];
+        FlVec3 sum = {0.0, 0.0, 0.0};
+        double turned = 0.0;
+        for (int32_t t = 0; t < BLUR; t++) {
+            sum = fl_vec3_add(sum, from[t].position);
+            turned += fl_angle_wrap(from[t].yaw - from->yaw);
+        }
+        FlVec3 mean = fl_vec3_scale(sum, 1.0 / BLUR);
+        seen[i].position = fl_vec3(rounded(mean.x, PLACE_STEP), rounded(mean.y, PLACE_STEP),
+                                   rounded(mean.z, PLACE_STEP));
+        seen[i].yaw = rounded(from->yaw + turned / BLUR, YAW_STEP);
+    }
 }
 
 // ---------------------------------------------------------------- figures
@@ -35,35 +57,37 @@ static double deviation(const Moments *m, double n)
     return sqrt(fmax(m->squares / n - m->sum * m->sum / (n * n), 0.0));
 }
 
-static void figures_of(const WindowPose pose[WINDOW_TICKS], double figures[DISCRIMINATE_FIGURES])
+static void figures_of(const WindowPose window[WINDOW_TICKS], double figures[DISCRIMINATE_FIGURES])
 {
+    WindowPose pose[SEEN_COUNT];
+    observe(window, pose);
     Moments step = {0}, push = {0}, rise = {0}, lift = {0}, turn = {0}, twist = {0}, bend = {0};
     double stands = 0.0, along = 0.0, runs = 0.0;
     FlVec3 last = {0.0, 0.0, 0.0};
     double last_turn = 0.0;
-    for (int32_t i = 1; i < WINDOW_TICKS; i++) {
+    for (int32_t i = 1; i < SEEN_COUNT; i++) {
         FlVec3 way = fl_vec3_sub(pose[i].position, pose[i - 1].position);
         double flat = hypot(way.x, way.y);
         double turned = fl_angle_wrap(pose[i].yaw - pose[i - 1].yaw);
         add(&step, flat);
         add(&rise, fabs(way.z));
         add(&turn, fabs(turned));
-        stands += flat < 0.5 ? 1.0 : 0.0;
-        runs += fabs(flat - ARENA_RUN_SPEED / ARENA_TICK_HZ) < 0.5 ? 1.0 : 0.0;
-        along += flat > 0.5 ? cos(atan2(way.y, way.x) - pose[i].yaw) : 0.0;
+        stands += flat < STANDS ? 1.0 : 0.0;
+        runs += fabs(flat - PACE) < RUNS ? 1.0 : 0.0;
+        along += flat > STANDS ? cos(atan2(way.y, way.x) - pose[i].yaw) : 0.0;
         if (i > 1) {
             add(&push, hypot(way.x - last.x, way.y - last.y));
             add(&lift, fabs(way.z - last.z));
             add(&twist, fabs(turned - last_turn));
-            bool moves = flat > 0.5 && hypot(last.x, last.y) > 0.5;
+            bool moves = flat > STANDS && hypot(last.x, last.y) > STANDS;
             double bent = fl_angle_wrap(atan2(way.y, way.x) - atan2(last.y, last.x));
             add(&bend, moves ? fabs(bent) : 0.0);
         }
         last = way;
         last_turn = turned;
     }
-    double n = WINDOW_TICKS - 1;
-    FlVec3 net = fl_vec3_sub(pose[WINDOW_TICKS - 1].position, pose[0].position);
+    double n = SEEN_COUNT - 1;
+    FlVec3 net = fl_vec3_sub(pose[SEEN_COUNT - 1].position, pose[0].position);
     double all[DISCRIMINATE_FIGURES] = {step.sum / n,  deviation(&step, n),
                                         step.most,     push.sum / n,
                                         push.most,     rise.sum / n,
@@ -92,11 +116,17 @@ static void keep(AttentionWindows *windows, const WindowPair *pair)
     shown->match = real->match = windows->match;
 }
 
+static WindowPose pose_of(const ArenaPlayer *p)
+{
+    WindowPose pose = {fl_vec3(p->x, p->y, p->z), p->yaw};
+    return pose;
+}
+
 void windows_see(AttentionWindows *windows, WindowPair *pair, const ArenaPlayer *shown,
                  const ArenaPlayer *real)
 {
-    pair->shown[pair->count] = rounded(shown);
-    pair->real[pair->count] = rounded(real);
+    pair->shown[pair->count] = pose_of(shown);
+    pair->real[pair->count] = pose_of(real);
     pair->count++;
     if (pair->count == WINDOW_TICKS) {
         keep(windows, pair);

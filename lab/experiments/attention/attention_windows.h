@@ -1,8 +1,8 @@
 // Windows of motion, shown and true, for telling the two apart (discriminate.h).
 //
 // A window is a second of one player on one screen, and the same second of the player itself: the
-// same ticks, positions and facing rounded alike. Of each there are figures of how it moves, none
-// of where.
+// same ticks, seen through the same eye, which is slow (200 ms) and not sharp (a third of a
+// player's width). Of each there are figures of how it moves, none of where.
 #ifndef LAB_ATTENTION_WINDOWS_H
 #define LAB_ATTENTION_WINDOWS_H
 
