@@ -29,6 +29,7 @@ static const Figure figures[] = {
       "base base/3 schedule1 deterministic probabilistic equal-0 equal-50 equal-100", "--jitter",
       "0,100,180"}},
     {"tradeoff", -1, {"tradeoff", "--trace", "data/tanks/match01.csv.gz"}},
+    {"attention", -1, {"attention", "--trace", "data/arena/ctf32_20s.csv.gz", "--seconds", "4"}},
     {"scale", 0, {"scale", "--kbps", "64,108,128,171", "--seconds", "5"}},
     {"scale_cost",
      1,

@@ -11,7 +11,7 @@
 #define MEETS_SECONDS 0.4
 #define TURN 0.6      // rad in a tick: as fast as the best hand
 #define STAYS 2.0     // units: nobody else is to be where it was to be before
-#define SLOW 100.0    // units a second: who walks slower seems to stand
+#define SLOW 160.0    // units a second: who walks slower seems to stand
 #define ROUND 60.0    // units: so far around the place where it is to be,
 #define PACE 280.0    // so many a second,
 #define TURNS 0.8     // and rad at a time

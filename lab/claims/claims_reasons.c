@@ -58,12 +58,13 @@ static const Reason reasons[] = {
      "the published 108 kbit/s are 107 updates of 126 bytes and nothing else; ours carry states, "
      "calls and reports too, which take what is missing"},
     {"D2", OURS,
-     "warps are gone; a replica that knows where a player will be, once in 1.3 s, stands and "
-     "faces wrongly when the player changes its mind meanwhile. Guidance with the present, "
-     "which the paper does not have, is not in this mode"},
+     "warps are gone and stalls are below two a minute; a replica that knows where a player will "
+     "be, once in 1.3 s, faces wrongly when the player changes its mind meanwhile. Guidance with "
+     "the present, which the paper does not have, is not in this mode"},
     {"D5", SETUP,
-     "a recording has no keys, so only the pace can be held; where the keys are known, as of bots, "
-     "it holds"},
+     "of recorded players the pace is held, keys are not read; they turn within half a second, "
+     "when what is held is half as wrong as standing still. Where keys are held, as of bots, it "
+     "holds"},
     {"D7", SETUP,
      "sixteen bots of five levels: an hour's scores are partly chance, see hibw's own"},
     {"D8", SETUP, "characters alone make little difference, so an hour's order is mostly chance"},

@@ -145,13 +145,15 @@ static void windows_begin(AttentionWindows *windows, const AttentionPlay *play, 
 }
 
 static LabStatus run_mode(const LabRun *run, const AttentionSettings *s, AttentionPlay *play,
-                          AttentionFigures *figures, Text *series, LabError *error)
+                          AttentionFigures *figures, double *top_speed, Text *series,
+                          LabError *error)
 {
     LabStatus status = LAB_OK;
     for (int32_t r = 0; r < run->runs && status == LAB_OK; r++) {
         AttentionMatch match = {0};
         AttentionPlay one = *play;
         one.windows->match = r;
+        one.paths = r == 0 ? play->paths : NULL;
         one.seed = fl_random_at(run->seed, 900, (uint64_t)r);
         if (s->trace != NULL) {
             double seconds = s->seconds + 5.0;
@@ -159,6 +161,7 @@ static LabStatus run_mode(const LabRun *run, const AttentionSettings *s, Attenti
             one.match = &match;
             one.players = match.players;
             play->players = match.players;
+            *top_speed = r == 0 ? match.top_speed : *top_speed;
         }
         status = status == LAB_OK ? attention_play(&one, &figures[r], error) : status;
         if (status == LAB_OK) {
@@ -184,8 +187,12 @@ static LabStatus run_attention(const LabRun *run, const void *ctx, LabResult *re
     }
     text_add(&result->series, ",unseen,datagram_bytes,call_share,hits,disagreements,entered,near_"
                               "in_half_a_second,never\n");
+    double top_speed = ARENA_SPEED_BOUND;
     AttentionWindows *windows = (AttentionWindows *)calloc(1, sizeof *windows);
-    if (windows == NULL) {
+    AttentionPaths *paths = (AttentionPaths *)calloc(1, sizeof *paths);
+    if (windows == NULL || paths == NULL) {
+        free(windows);
+        free(paths);
         return lab_fail(error, LAB_FAILED, "out of memory");
     }
     for (int32_t m = 0; m < ARENA_MODES && status == LAB_OK; m++) {
@@ -196,17 +203,22 @@ static LabStatus run_attention(const LabRun *run, const void *ctx, LabResult *re
                               .rtt_ms = s->rtt,
                               .seconds = s->seconds,
                               .sealed = !run->plain,
+                              .paths = paths,
                               .windows = windows};
         if (wanted[m]) {
             windows_begin(windows, &play, run->runs);
-            status = run_mode(run, s, &play, figures, &result->series, error);
+            status = run_mode(run, s, &play, figures, &top_speed, &result->series, error);
             if (status == LAB_OK) {
                 (void)json_array_append_new(result->rows, row_of(&play, figures, run->runs));
             }
         }
         lab_progress(run, m + 1, ARENA_MODES);
     }
+    if (status == LAB_OK) {
+        paths_draw(paths, top_speed, &result->picture);
+    }
     free(windows);
+    free(paths);
     return status;
 }
 
@@ -268,4 +280,5 @@ const Experiment experiment_attention = {
     .column_count = (int32_t)(sizeof columns / sizeof *columns),
     .charts = charts,
     .chart_count = (int32_t)(sizeof charts / sizeof *charts),
+    .draws = true,
 };

@@ -7,6 +7,7 @@
 #define LAB_ATTENTION_H
 
 #include "lab/actors/arena_mesh.h"
+#include "lab/experiments/attention/attention_paths.h"
 #include "lab/experiments/attention/attention_windows.h"
 #include "lab/experiments/experiment.h"
 #include "lab/figures/stats.h"
@@ -40,6 +41,7 @@ typedef struct AttentionPlay {
     uint64_t seed;
     bool sealed;
     AttentionMatch *match;     ///< Only read. NULL: bots.
+    AttentionPaths *paths;     ///< What one player sees, for a picture; or NULL.
     AttentionWindows *windows; ///< Some of what is seen, for telling it from the truth; or NULL.
 } AttentionPlay;
 

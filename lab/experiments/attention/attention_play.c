@@ -143,6 +143,10 @@ static void compare(Match *match, const ArenaNode *node, const ArenaNode *other,
     sums->replica_seconds += fl_span_seconds(TICK_NS);
     (void)jumps_see(&look->jumps, now, shown, seen->life);
     viewer_see(&look->viewer, &match->viewer, node, other, wanted);
+    if (match->def->paths != NULL && node->player == 0) {
+        paths_see(match->def->paths, match->def->mode, other->player,
+                  match->look_tick - SETTLE_TICKS, shown, real_position(real), seen->attention);
+    }
     if (match->def->windows != NULL) {
         windows_see(match->def->windows, &look->window, p, real);
     }
