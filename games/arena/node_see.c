@@ -10,7 +10,7 @@
 #define BEHIND 1.2 // times what legs can: it has to catch up
 #define MEETS_SECONDS 0.4
 #define TURN 0.6      // rad in a tick: as fast as the best hand
-#define STAYS 2.0     // units: nobody else is to be where it was to be before
+#define STAYS 2.0     // units: nearer to where it was to be before than this, it stands
 #define SLOW 160.0    // units a second: who walks slower seems to stand
 #define ROUND 60.0    // units: so far around the place where it is to be,
 #define PACE 280.0    // so many a second,

@@ -97,9 +97,9 @@ static void judge_fair(const Measured *m, Finding *finding)
         Estimate order = over_casts(m, f->spearman);
         Estimate value = over_casts(m, f->pearson);
         Verdict verdict = verdict_worse(judge_above(order, FAIR), judge_above(value, FAIR));
-        finding_add(
-            finding, verdict, "%s: Spearman %.3f ± %.3f, Pearson %.3f ± %.3f",
-            duels_mode_name(measured_modes[i]), order.mean, order.ci95, value.mean, value.ci95);
+        finding_add(finding, verdict, "%s: Spearman %.3f ± %.3f, Pearson %.3f ± %.3f",
+                    duels_mode_name(measured_modes[i]), order.mean, order.ci95, value.mean,
+                    value.ci95);
     }
     Estimate order = difference(m, donny->spearman, hibw->spearman);
     Estimate value = difference(m, donny->pearson, hibw->pearson);

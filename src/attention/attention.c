@@ -1,9 +1,9 @@
 // Attention: how much we look at others' entities, sent to whoever distributes them to us.
 //
 // A value is sent when it has changed enough, in packets that go anyway, over the connection by
-// which the entity comes to us; at once when it rises to a half, since nobody is served by what is
-// not known; again when the packet is lost or the entity comes another way. What
-// others send goes into the ledger, where the focus policies read it.
+// which the entity comes to us; at once when it rises to a half, since no peer serves a choice that
+// it does not know; again when the packet is lost or the entity comes another way. What others send
+// goes into the ledger, where the focus policies read it.
 
 // ATTENTION: how much I look at entities.                        spec/WIRE.md section 7.12
 //
