@@ -4,6 +4,7 @@
 RESULTS is a directory with any of accuracy.json, linear.json and policies.json; results/ has those of the guide."""
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -39,8 +40,9 @@ def panel(left, title, x_name, y_name, lines):
         _, v = place(low, y)
         out.append(f'<path d="M{left} {v:.1f}H{right}" stroke="#ddd"/><text x="{left - 5}" y="{v + 4:.1f}" '
                    f'text-anchor="end" font-size="10">{y:g}</text>')
-    for i in range(6):
-        x = low + (high - low) * i / 5
+    step = nice_steps(high - low or 1.0)[1]
+    for i in range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1):
+        x = i * step
         h, _ = place(x, 0.0)
         out.append(f'<text x="{h:.1f}" y="{bottom + 15}" text-anchor="middle" font-size="10">{x:.4g}</text>')
     for i, (name, line) in enumerate(lines):
@@ -53,11 +55,13 @@ def panel(left, title, x_name, y_name, lines):
 
 
 def write(path, panels):
-    """`panels`: [(title, name of x, name of y, lines)], side by side."""
-    width = len(panels) * WIDTH + GAP
-    body = "\n".join(panel(LEFT + i * WIDTH, *each) for i, each in enumerate(panels))
-    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + 20}" font-family="sans-serif" '
-                    f'font-size="12">\n<rect width="{width}" height="{HEIGHT + 20}" fill="white"/>\n{body}\n</svg>\n',
+    """`panels`: [(title, name of x, name of y, lines)], three in a row."""
+    across = min(3, len(panels))
+    width, height = across * WIDTH + GAP, (len(panels) + across - 1) // across * (HEIGHT + 20)
+    body = "\n".join(f'<g transform="translate(0 {i // across * (HEIGHT + 20)})">\n{panel(LEFT + i % across * WIDTH, *each)}\n</g>'
+                     for i, each in enumerate(panels))
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+                    f'font-size="12">\n<rect width="{width}" height="{height}" fill="white"/>\n{body}\n</svg>\n',
                     encoding="utf-8")
 
 
@@ -95,7 +99,7 @@ def of_policies(results):
     """What receivers suffered, over time, by policy; and how unequally."""
     panels, unequal = [], []
     for row in results["rows"]:
-        lines = sorted(row["lines"].values(), key=lambda line: line[-1][1])
+        names, lines = zip(*sorted(row["lines"].items()))
         count = min(len(line) for line in lines)
         spread = []
         for at in range(1, count):
@@ -103,8 +107,8 @@ def of_policies(results):
             spread.append((lines[0][at][0], (mean([value * value for value in values]) - mean(values) ** 2) ** 0.5))
         unequal.append((row["policy"], spread))
         if row["policy"] in POLICIES:
-            names = [f"at {delay} ms" for delay in results["settings"]["delays"].split(",")]
-            panels.append((f"Accumulated error: {row['policy']}", "seconds", "units x s, all tanks", list(zip(names, lines))))
+            named = [(f"at {name[len('far'):]} ms", line) for name, line in zip(names, lines)]
+            panels.append((f"Accumulated error: {row['policy']}", "seconds", "units x s, all tanks", named))
     return [*panels, ("Deviation of accumulated errors", "seconds", "units x s, all tanks", unequal)]
 
 

@@ -175,11 +175,12 @@ def pictures_are_made_of_results(directory):
     rows = [{"scheme": scheme, "delay_ms": delay, "mean": delay / 50.0, "straight_on": 1.0}
             for scheme in chart.NAMES for delay in (100.0, 500.0)]
     stops = {scheme + "500-0-0": [(-0.5, 1.0), (0.5, 2.0)] for scheme in chart.NAMES}
-    lines = {str(who): [(0.0, 0.0), (10.0, 5.0 * who)] for who in (1, 2)}
+    lines = measure.by_name({5: [(0.0, 0.0), (10.0, 9.0)], 6: [(0.0, 0.0), (10.0, 5.0)]}, "Player far200 [6] has joined from\n"
+                            "Player far500 [5] has joined from\n")
+    assert lines["far200"][1][1] == 5.0, lines
     (directory / "accuracy.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
     (directory / "linear.json").write_text(json.dumps({"rows": rows, "stops": stops}), encoding="utf-8")
-    (directory / "policies.json").write_text(json.dumps({"settings": {"delays": "200,500"},
-                                                         "rows": [{"policy": "base", "lines": lines}]}), encoding="utf-8")
+    (directory / "policies.json").write_text(json.dumps({"rows": [{"policy": "base", "lines": lines}]}), encoding="utf-8")
     assert chart.main([str(directory), str(directory)]) == 0
     for name in ("bzflag_accuracy.svg", "bzflag_fairness.svg"):
         drawn = xml.etree.ElementTree.parse(directory / name)
