@@ -98,11 +98,13 @@ static void relay_rounded(FlSession *session, Entity *entity, const FlMotion *mo
     }
 }
 
-// Passes an update on to whom the policy says: the same bytes, unless it was re-timed.
+// Passes an update on to whom the policy says: the same bytes, unless it was re-timed. In a crowd
+// nothing is relayed this way.
 static void relay(FlSession *session, Entity *entity, const ReadUpdate *read, FlTime time)
 {
     const FlMotion *motion = &read->update.motion;
-    if (!fl__relay_motion(session, entity, motion->time, read->bytes)) {
+    if (session->entities->ledger == NULL ||
+        !fl__relay_motion(session, entity, motion->time, read->bytes)) {
         return;
     }
     if (session->def.tuning.time_mode == FL_TIME_GLOBAL) {

@@ -244,7 +244,7 @@ const void *fl_predict_state(const FlSession *session, FlPeerId peer, int64_t *t
 {
     const Predict *p = session->play->predict;
     int32_t member = fl__member_of(session, peer);
-    int64_t unasked;
+    int64_t unasked = -1;
     tick = tick != NULL ? tick : &unasked;
     *tick = -1;
     if (p == NULL || member == FL__NONE) {

@@ -445,11 +445,14 @@ void fl__route_opened(FlSession *session, int32_t connection)
 
 // ---------------------------------------------------------------- receiving
 
-// How many places it takes in the windows of those whom we relay it to.
-static int32_t places_of(const FlSession *session, const RouteHead *head)
+// What is for us alone is not relayed. What is not ordered takes a place in receivers' windows.
+static void relay_charged(FlSession *session, const RouteHead *head, const MessageIn *in)
 {
-    bool ours_alone = head->to_count == 1 && head->to[0] == session->self;
-    return head->delivery == FL_DELIVERY_ORDERED || ours_alone ? 0 : 1;
+    bool for_us_alone = head->to_count == 1 && head->to[0] == session->self;
+    if (!for_us_alone) {
+        int32_t places = head->delivery == FL_DELIVERY_ORDERED ? 0 : 1;
+        quota_spend_to_all(session, in->connection, in->bytes, places, in->now);
+    }
 }
 
 bool fl__routed_message(void *self, MessageIn *in)
@@ -486,7 +489,7 @@ bool fl__routed_message(void *self, MessageIn *in)
     if (host) {
         uint8_t message[MESSAGE_ROOM];
         memcpy(message, in->r->bytes, (size_t)in->bytes);
-        quota_spend_to_all(session, in->connection, in->bytes, places_of(session, &head), in->now);
+        relay_charged(session, &head, in);
         relay(session, (uint32_t)in->connection, message, in->bytes, in->now);
     }
     return true;

@@ -117,6 +117,7 @@ static Place place_last(const FlShow *show)
 
 static FlPose picture_of(const FlShow *show, Place place, FlTime at)
 {
+    FL_ASSERT(place.piece != NULL);
     FlPose pose = fl_motion_pose(&place.piece->motion, at);
     fl__blend_apply(&show->def, place.blend, fl_span(at, place.piece->from), &pose);
     return pose;
