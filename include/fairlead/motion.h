@@ -219,7 +219,7 @@ typedef struct FlChooserSums {
 } FlChooserSums;
 
 /// Learns, for one entity and while it plays, which model predicts best in which situation. {0}
-/// knows nothing yet. About 1.1 KB; no allocation.
+/// knows nothing yet. About 1.4 KB; no allocation.
 typedef struct FlChooser {
     FlChooserSums in[FL_CHOOSER_CONTEXTS], all;
     FlVec3 acceleration, acceleration_before; ///< Of the last two frames.
