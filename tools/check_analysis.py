@@ -18,7 +18,7 @@ import tree
 
 SHIPS = ("src", "games")
 FOLDERS = ("src", "games", "lab", "app", "bench", "examples")
-NODES_SHIPS, NODES = (225000, 225000) if "--deep" in sys.argv else (20000, 5000)
+NODES_SHIPS, NODES = (225000, 225000) if "--deep" in sys.argv else (10000, 5000)
 # clang does not know a flag of gcc's, which is none the worse.
 TIDY = ["clang-tidy-14", "--quiet", "-p", sys.argv[1], "--extra-arg=-Wno-ignored-optimization-argument"]
 CPPCHECK = ["cppcheck", "--quiet", "--std=c11", "--enable=warning,performance,portability", "--inline-suppr",
