@@ -18,7 +18,7 @@
 #include <dirent.h>
 
 enum { CORPUS = 256, CORPUS_BYTES = 400 };
-enum { PLAYERS = 16, HOSTILE_NODE = PLAYERS - 1, TALK_EVERY = 25 /* frames */, DELAYS = 200000 };
+enum { PLAYERS = 16, HOSTILE_NODE = PLAYERS - 1, TALK_EVERY = 25 /* frames */, DELAYS = 400000 };
 
 typedef struct Siege {
     Net net;
