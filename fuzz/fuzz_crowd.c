@@ -46,6 +46,7 @@ static void check_watching(const FlCrowd *c)
 {
     int32_t watchers = 0;
     int32_t passed_on = 0;
+    int32_t leaving = 0;
     for (int32_t i = 0; i < c->def.stream_capacity; i++) {
         const FlCrowdWatcher *watcher = &c->watchers[i];
         if (watcher->of != FL__NOBODY) {
@@ -53,19 +54,21 @@ static void check_watching(const FlCrowd *c)
             CHECK(c->lights[watcher->light].member != FL__NOBODY);
             watchers++;
             passed_on += watcher->forwarded ? 1 : 0;
+            leaving += watcher->leaves != FL_FOREVER ? 1 : 0;
         }
     }
     CHECK(watchers == c->stats.watchers && passed_on == c->stats.passed_on);
-    int32_t sources = 0;
-    for (int32_t i = 0; i < c->def.focus_count; i++) {
+    CHECK(leaving == c->leaving);
+    int32_t sources = 0; // besides those that are passed on for a moment
+    for (int32_t i = 0; i < fl__crowd_source_places(&c->def); i++) {
         const FlCrowdSource *source = &c->sources[i];
         if (source->of != FL__NOBODY) {
             CHECK(c->known[source->of].source == i);
             CHECK(source->via > 0 && source->via < MEMBERS && source->via != SELF);
-            sources++;
+            sources += source->ends == FL_FOREVER ? 1 : 0;
         }
     }
-    CHECK(sources == c->stats.sources);
+    CHECK(sources == c->stats.sources && sources <= c->def.focus_count);
     for (int32_t i = 0; i < FL__REDIRECTS; i++) {
         const FlCrowdRedirect *redirect = &c->redirects[i];
         CHECK(redirect->light == FL__NOBODY || c->lights[redirect->light].member != FL__NOBODY);

@@ -102,7 +102,7 @@ static void count_error(FlLedger *ledger, const FlEntity *e, FlPair *p, uint32_t
         ledger->counts.forgotten++;
         return;
     }
-    p->error += sign * error;
+    p->error = fl__max(p->error + sign * error, 0.0); // what is taken back may round to below 0
 }
 
 static void forget_first(const FlSteps *steps)

@@ -221,6 +221,8 @@ static void scene_check(Worst *worst, int64_t number)
             double want = twin_error(&scene.twin, &scene.twin.view[r]);
             assert_int_equal(view.arrived, scene.twin.view[r].count);
             worst_note(worst, fabs(view.cumulative - want) / (1.0 + want), number);
+            double counted; // reports say it, and receivers believe no error below 0
+            assert_true(fl__ledger_counted(scene.ledger, 0, r, &counted) && counted >= 0.0);
         }
     }
 }
